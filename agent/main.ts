@@ -1,6 +1,6 @@
 /** Composition root of the daemon: wires the parts (`wiring/`) from the configuration and runs them until a
  *  stop signal. */
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { ProcessLogger } from '#api/kit/logging/process-logger.ts';
 import type { AgentConfig } from './config/gen/config.ts';

@@ -223,5 +223,8 @@ export function canonicalApiVersion(apiVersion: string): string {
   return `${group.slice(0, -suffix.length)}.${plat.apiGroupDomain}/${version}`;
 }
 
-/** Returns upstream's spelling of a server flag; it differs for flags that name the agent. */
-export const upstreamAgentFlag = (flag: string): string => flag.replace(/^nodeagent-/, 'kubelet-');
+/** Returns upstream's spelling of a server flag; it differs for flags that name the agent or a signer. */
+export const upstreamAgentFlag = (flag: string): string =>
+  flag
+    .replace(/^(cluster-signing-|)nodeagent-/, '$1kubelet-')
+    .replace(/^cluster-signing-apiserver-client-/, `cluster-signing-${kubernetes.apiServerClientSigner}-`);

@@ -1,10 +1,9 @@
-/** `npm run bench [-- --json FILE] [-- NAME…]`: measures the budgets of the agent and of the API server on
- *  this machine, as root. Reports missed budgets and continues; fails only if nothing could be measured. A
- *  name is that of a row, or of a group of rows that run only on request: `fleet` (`--agents`, `--pods`),
- *  or `upstream`, which measures upstream's API server under the same load. */
+/** Measures the budgets of the agent and of the API server on this machine, as root. Reports missed budgets and
+ *  continues. */
 import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
+import { readArguments } from '../scripts/arguments.ts';
 import { evictionKill, evictionSignals } from './eviction/rows.ts';
 import { setUpEviction } from './eviction/setup.ts';
 import type { FleetSize } from './fleet/fleet.ts';
@@ -96,8 +95,7 @@ const setOf = (row: RowFacts): string | undefined =>
 function choose(all: readonly Group[], names: readonly string[]): (row: RowFacts) => boolean {
   const known = [...all.flatMap(({ rows }) => rows.map(({ name }) => name)), ...ON_REQUEST.keys()];
   const unknown = names.filter((name) => !known.includes(name));
-  if (unknown.length > 0)
-    throw new Error(`unknown row ${unknown.join(', ')}; known rows: ${known.join(', ')}`);
+  if (unknown.length > 0) throw new RangeError(`unknown row ${unknown.join(', ')}`);
   if (names.length === 0) return (row) => setOf(row) === undefined;
   return (row) => names.includes(row.name) || names.includes(setOf(row) ?? '');
 }
@@ -109,7 +107,15 @@ function amount(text: string | undefined, otherwise: number): number {
   throw new RangeError(`${text} is not a number of agents or pods`);
 }
 
-async function main(): Promise<void> {
+interface BenchArguments {
+  readonly all: readonly Group[];
+  readonly isChosen: (row: RowFacts) => boolean;
+  /** File for the results. */
+  readonly json: string | undefined;
+}
+
+/** @throws Error for an invalid argument, or without root */
+function parseArguments(): BenchArguments {
   const { values, positionals } = parseArgs({
     options: { json: { type: 'string' }, agents: { type: 'string' }, pods: { type: 'string' } },
     allowPositionals: true,
@@ -118,14 +124,38 @@ async function main(): Promise<void> {
   const all = groups({ ...LARGE, agents, pods: amount(values.pods, agents * PODS_OF_AN_AGENT) });
   const isChosen = choose(all, positionals);
   if (process.getuid?.() !== 0) throw new Error('the benchmark runs real containers and needs root');
+  return { all, isChosen, json: values.json };
+}
+
+function usage(): string {
+  const rows = groups(LARGE).flatMap((group) => group.rows);
+  const usual = rows.filter((row) => setOf(row) === undefined).map(({ name }) => name);
+  const onRequest = [...ON_REQUEST].map(([set, names]) => `  ${set}: ${[...names].join(', ')}`);
+  return `npm run bench [-- [options] [NAME…]]
+
+Measures the budgets of the agent and of the API server on this machine, as root. Without a NAME, measures all rows
+except those that run only on request.
+
+Rows: ${usual.join(', ')}
+Only on request, by the name of the row or of its set:
+${onRequest.join('\n')}
+
+  --json FILE    write the results to FILE
+  --agents N     number of agents of the fleet; default ${LARGE.agents}
+  --pods N       number of pods of the fleet; default ${PODS_OF_AN_AGENT} for each agent
+`;
+}
+
+async function main(): Promise<void> {
+  const { all, isChosen, json } = readArguments('bench', usage(), parseArguments);
   const say = (line: string): void => console.error(`bench: ${line}`);
   const judged: (readonly [RowFacts, Result])[] = [];
   for (const group of all) judged.push(...(await group.run(isChosen, say)));
   const results = withReferences(judged);
   console.log(formatTable(results));
-  if (values.json !== undefined) {
+  if (json !== undefined) {
     const text = JSON.stringify({ rows: results.map(([, result]) => result) }, undefined, 2);
-    await writeFile(values.json, `${text}\n`);
+    await writeFile(json, `${text}\n`);
   }
 }
 

@@ -24,6 +24,12 @@ async function main(argv: readonly string[]): Promise<number> {
       const { runServerCommand } = await import('./commands/run-command.ts');
       return await runServerCommand(command, argv.slice(1), (line) => process.stdout.write(`${line}\n`));
     }
+    if (command === 'certificates') {
+      const { runCertificatesCommand } = await import('./commands/certificates.ts');
+      return await runCertificatesCommand(argv.slice(1), Date.now(), (text) =>
+        process.stdout.write(`${text}\n`),
+      );
+    }
     const config = parseConfig(argv);
     const { runServer } = await import('./run.ts');
     return await runServer(config, {

@@ -1,5 +1,5 @@
 /** The server's data directory. */
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { createDir } from '#api/kit/files/create-dir.ts';
 import { ConfigError } from './config/parse.ts';
 

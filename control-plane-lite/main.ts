@@ -13,11 +13,14 @@ import { managerName } from './controllers/workloads-kit/deps.ts';
 import { makeDataDir } from './data-dir.ts';
 import { shutDown } from './http/shutdown.ts';
 import { advertisedAddress, kubernetesServiceAddress, namesOf, urlOf } from './identity/addresses.ts';
-import { loadIdentity, type ServerIdentity, writeAdminPlatconfig } from './identity/files.ts';
+import { writeAdminPlatconfig } from './identity/files.ts';
+import { keepIdentity } from './identity/keeper.ts';
+import { keysDirOf } from './identity/keys-dir.ts';
 import { createCompactor } from './store/compactor.ts';
 import type { Store } from './store/contract.ts';
 import { type Aggregation, createAggregation } from './wiring/aggregation.ts';
 import { createBootstrapObjects } from './wiring/bootstrap-objects.ts';
+import { createFollow } from './wiring/certificates/follow.ts';
 import { runControllers } from './wiring/controllers.ts';
 import { type Core, createCore } from './wiring/core.ts';
 import { type CustomResources, createCustomResources } from './wiring/custom.ts';
@@ -54,23 +57,27 @@ export async function startServer(
   await waits.during(`data directory ${config.dataDir}`, makeDataDir(config.dataDir));
   await using undo = new AsyncDisposableStack();
   undo.defer(() => waits.close());
+  const followingFiles = undo.adopt(new AbortController(), (controller) => controller.abort());
+  const follow = createFollow({ clock: systemClock, log }, followingFiles.signal);
   const store = undo.adopt(
     await waits.during(
       storeName(config),
-      openStore(config, log, (error) => failed.reject(error)),
+      openStore(config, log, follow, (error) => failed.reject(error)),
     ),
     (opened) => opened.close(),
   );
-  const identity = await loadIdentity({
-    dir: config.dataDir,
-    ...namesOf(config),
-    nodeClientName: nodeClientName(vocabularyOf(config)),
-    nowMs: systemClock.now(),
-  });
+  const identity = undo.adopt(
+    await keepIdentity({ clock: systemClock, log }, () => ({
+      dir: keysDirOf(config),
+      ...namesOf(config),
+      nodeClientName: nodeClientName(vocabularyOf(config)),
+    })),
+    (kept) => kept.close(),
+  );
   const following = undo.adopt(new AbortController(), (controller) => controller.abort());
   // A failed store will never load, so it is not waited for.
   const core = await Promise.race([
-    createCore(config, store, identity, log, following.signal, waits),
+    createCore(config, store, { identity, follow }, log, following.signal, waits),
     failed.promise,
   ]);
   const custom = createCustomResources(core);
@@ -78,11 +85,11 @@ export async function startServer(
   await custom.begun;
   const beginning: Beginning = { done: false, ...Promise.withResolvers<void>() };
   const reached = { at: urlOf(config, config.securePort) };
-  const aggregation = createAggregation(core, identity);
+  const aggregation = await createAggregation(core);
   undo.defer(() => aggregation?.close());
-  const nodes = await createNodes(core, identity, () => Number(new URL(reached.at).port));
+  const nodes = await createNodes(core, () => Number(new URL(reached.at).port));
   undo.defer(() => nodes.close());
-  const server = await createServer(core, identity, {
+  const server = await createServer(core, {
     routes: [],
     aggregation,
     nodes,
@@ -92,9 +99,14 @@ export async function startServer(
   const port = await server.api.listen({ host: config.bindAddress, port: config.securePort });
   const url = urlOf(config, port);
   reached.at = url;
-  const platconfigFile = await writeAdminPlatconfig(config.dataDir, identity, url);
+  const writePlatconfig = (): Promise<string> =>
+    writeAdminPlatconfig(config.dataDir, identity.current(), url);
+  const platconfigFile = await writePlatconfig();
+  identity.onChange(() => {
+    writePlatconfig().catch((err: unknown) => log.warn({ err }, 'Failed to write the platconfig'));
+  });
   const working = new AbortController();
-  const parts = { flows: server.flows, aggregation, custom, identity, port, observeUpdate };
+  const parts = { flows: server.flows, aggregation, custom, port, observeUpdate };
   const work = runBackground(core, parts, beginning, working.signal);
   work.catch((thrown: unknown) => failed.reject(thrown));
   const rest = undo.move();
@@ -126,7 +138,6 @@ interface BackgroundParts {
   readonly flows: Server['flows'];
   readonly aggregation: Aggregation | undefined;
   readonly custom: CustomResources;
-  readonly identity: ServerIdentity;
   readonly port: number;
   readonly observeUpdate: UpdateObserver | undefined;
 }
@@ -143,13 +154,13 @@ function kubernetesServiceOf({ config, ...core }: Core, port: number): Kubernete
 /** Starts the background work. `beginning` resolves once the bootstrap objects exist. */
 async function runBackground(
   core: Core,
-  { flows, aggregation, custom, identity, port, observeUpdate }: BackgroundParts,
+  { flows, aggregation, custom, port, observeUpdate }: BackgroundParts,
   beginning: Beginning,
   signal: AbortSignal,
 ): Promise<void> {
   const { registry, verbs, vocabulary, access } = core;
   const kubernetesService = kubernetesServiceOf(core, port);
-  const sources = { identity, port, otherContent: aggregation?.content, observeUpdate };
+  const sources = { port, otherContent: aggregation?.content, observeUpdate };
   const control = (until: AbortSignal): Promise<void> => runControllers(core, sources, until);
   const beginAndControl = async (): Promise<void> => {
     await createBootstrapObjects({ registry, verbs, vocabulary }, access.rbac !== undefined, signal);

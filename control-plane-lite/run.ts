@@ -1,5 +1,5 @@
 /** Runs the server as a process until it is signalled to stop. */
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { logListenerFailures } from '#api/kit/listeners.ts';
 import { createProcessLogger } from '#api/kit/logging/process-logger.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';

@@ -53,13 +53,13 @@ function farewell(name: string, seconds: number, priorityClassName?: string): Po
   };
 }
 
-async function ask(path: string): Promise<string> {
+async function call(path: string): Promise<string> {
   const script = `require('http').get({ socketPath: '${SOCKET}', path: '${path}' }, (response) => response.pipe(process.stdout))`;
   return machine.run([NODE, '-e', script]);
 }
 
 async function findPod(name: string): Promise<Pod | undefined> {
-  const { items } = JSON.parse(await ask('/pods')) as { readonly items: readonly Pod[] };
+  const { items } = JSON.parse(await call('/pods')) as { readonly items: readonly Pod[] };
   return items.find((pod) => pod.metadata?.name?.startsWith(name));
 }
 

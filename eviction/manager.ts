@@ -2,7 +2,8 @@
  *  time: the effect of one eviction must be observed before the next. Woken periodically and by notifications
  *  (`wake`).
  *  Source: upstream's eviction manager, release 1.24. */
-import { asError, type Clock } from '#api/kit/clock.ts';
+import type { Clock } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createLoop } from '#api/kit/loop.ts';
 import { assess, type EvictionState, INITIAL_STATE, isStillShort } from './decide.ts';

@@ -3,8 +3,10 @@
 import { existsSync } from 'node:fs';
 import { cp, mkdir, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
 import { type Plugin, rolldown } from 'rolldown';
 import { checkoutCommit } from '#api/kit/git-commit.ts';
+import { readArguments } from './arguments.ts';
 
 const REPOSITORY = resolve(import.meta.dirname, '..');
 
@@ -133,8 +135,20 @@ async function copyKoffi(target: string): Promise<void> {
   }
 }
 
+const USAGE = `npm run bundle [FOLDER]
+
+Bundles the programs into few files. FOLDER is replaced; default dist.
+`;
+
+function outputFolder(): string {
+  const { positionals } = parseArgs({ allowPositionals: true });
+  const [folder = join(REPOSITORY, 'dist'), further] = positionals;
+  if (further !== undefined) throw new RangeError(`Unexpected argument '${further}'`);
+  return resolve(folder);
+}
+
 if (import.meta.main) {
-  const outDir = resolve(process.argv[2] ?? join(REPOSITORY, 'dist'));
+  const outDir = readArguments('bundle', USAGE, outputFolder);
   await bundle(outDir, { ...BUNDLE_ENTRIES, ...PLANE_ENTRIES });
   console.log(`bundled into ${outDir}`);
 }

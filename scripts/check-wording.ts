@@ -1,13 +1,16 @@
 /** Rejects home-made terms in lines added since the wording rules exist (`docs/wording.md`). Older lines
  *  are not checked until they change. Usage: node scripts/check-wording.ts */
 import { execFileSync } from 'node:child_process';
+import { parseArgs } from 'node:util';
+import { readArguments } from './arguments.ts';
 
 /** The last commit before the rules. */
 const BASE = '1683f83236eee01ab9b20a81001812a242778799';
 
 /** Rejected terms with the field's own. The guide and this list must spell them. */
 const REJECTED: readonly (readonly [RegExp, string])[] = [
-  [/\b(?:is|are|was|were|be|been) told\b/i, 'notified, reported, logged'],
+  [/\btold\b/i, 'notified, reported, logged'],
+  [/\banswer(?:s|ed|ing)?\b/i, 'response, result; respond'],
   [/\bwhoever\b/i, 'name the client, the user or the controller'],
   [/\bto be had\b/i, 'available'],
   [/\bis no [a-z]+ of\b/i, 'say what it is'],
@@ -61,7 +64,13 @@ function hasBase(): boolean {
   }
 }
 
+const USAGE = `npm run check:wording
+
+Rejects home-made terms in lines that were added since the wording rules exist (docs/wording.md).
+`;
+
 function main(): void {
+  readArguments('check-wording', USAGE, () => parseArgs());
   if (!hasBase()) {
     console.log('wording: skipped, because this clone lacks the base commit');
     return;

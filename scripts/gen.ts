@@ -2,8 +2,10 @@
  *  `node scripts/gen.ts` writes; `--check` only compares and fails on a difference. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { renderControllersPage } from '#plane/controllers/docs.ts';
 import { renderVolumesPage } from '#volumes/sources/docs.ts';
+import { readArguments } from './arguments.ts';
 import { type AgentConfigFacts, renderAgentConfig } from './gen/agent-config.ts';
 import { type PackageFact, renderApiPackage } from './gen/api-types.ts';
 import type { GeneratedFile } from './gen/file.ts';
@@ -60,12 +62,20 @@ const pages = (): readonly GeneratedFile[] => [
   { path: 'docs/controllers.md', text: renderControllersPage(controllerFile) },
 ];
 
+const USAGE = `npm run gen [-- --check]
+
+Writes every generated source file from the tables.
+  --check   compare only; fail if a file is out of date
+`;
+
 function main(): void {
-  const check = process.argv.includes('--check');
+  const { values } = readArguments('gen', USAGE, () =>
+    parseArgs({ options: { check: { type: 'boolean' } } }),
+  );
   const stale: string[] = [];
   for (const file of [...apiTypeFiles(), ...protoFiles(), ...agentConfigFiles(), ...pages()]) {
     const target = join(root, file.path);
-    if (check) {
+    if (values.check === true) {
       if (!existsSync(target) || readFileSync(target, 'utf8') !== file.text) stale.push(file.path);
       continue;
     }

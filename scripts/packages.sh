@@ -62,12 +62,17 @@ need_test() {
   need fdisk 'partitions of volumes' has sfdisk
 }
 
+usage='usage: sh scripts/packages.sh base|start|test'
 case ${1:-} in
   base) need_base ;;
   start) need_start ;;
   test) need_test ;;
+  --help | -h)
+    echo "$usage"
+    exit 0
+    ;;
   *)
-    echo "usage: sh scripts/packages.sh base|start|test" >&2
+    echo "packages.sh: ${1:-}: unknown command; $usage" >&2
     exit 2
     ;;
 esac

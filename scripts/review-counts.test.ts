@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import {
-  asksInHeader,
   isGenerated,
   isTest,
   LARGE_FOLDERS,
   largeFolders,
+  startsWithQuestion,
   unusedExports,
 } from './review-counts.ts';
 
@@ -26,9 +26,9 @@ test('an export that no other file names is found', () => {
 });
 
 test('headers that start with a question word are found', () => {
-  expect(asksInHeader(file('a.ts', '/** What it is. */'))).toBe(true);
-  expect(asksInHeader(file('a.ts', '/** Whatever. */'))).toBe(false);
-  expect(asksInHeader(file('a.ts', '/** Reads files. */'))).toBe(false);
+  expect(startsWithQuestion(file('a.ts', '/** What it is. */'))).toBe(true);
+  expect(startsWithQuestion(file('a.ts', '/** Whatever. */'))).toBe(false);
+  expect(startsWithQuestion(file('a.ts', '/** Reads files. */'))).toBe(false);
 });
 
 function sources(): readonly { readonly path: string; readonly text: string }[] {

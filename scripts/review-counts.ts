@@ -3,6 +3,8 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { readArguments } from './arguments.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const MAX_FOLDER_FILES = 25;
@@ -15,6 +17,14 @@ export const LARGE_FOLDERS: Readonly<Record<string, string>> = {
   'control-plane-lite/resources/core': 'one file per kind and per part of a pod',
   'volumes/sources': 'one file per volume source',
 };
+
+/** Files that spell the terms: the guide, the rules against them, and their tests. */
+const GUIDES: ReadonlySet<string> = new Set([
+  'docs/wording.md',
+  'scripts/check-wording.ts',
+  'scripts/check-wording.test.ts',
+  'scripts/review-counts.ts',
+]);
 
 /** Terms of docs/wording.md, counted in comments, messages and guides. */
 const HOME_MADE: Readonly<Record<string, RegExp>> = {
@@ -41,7 +51,7 @@ export const isTest = (path: string): boolean =>
   /\.(?:test|fixture)\.ts$|^(?:e2e|bench|testing)\//.test(path);
 
 /** Headers whose first word asks a question. */
-export const asksInHeader = ({ text }: SourceFile): boolean =>
+export const startsWithQuestion = ({ text }: SourceFile): boolean =>
   /^\/\*\* ?(?:What|Which|How|Whether)\b/.test(text);
 
 /** Names that are exported and named in no other file. Pure. */
@@ -72,16 +82,26 @@ export function largeFolders(files: readonly SourceFile[]): ReadonlyMap<string, 
   return new Map([...counts].filter(([, count]) => count > MAX_FOLDER_FILES));
 }
 
+const USAGE = `node scripts/review-counts.ts [--exports]
+
+Counts home-made terms, question headers, large folders, long files, and exports without a user.
+  --exports   list the exports without a user
+`;
+
 function main(): void {
+  const { values } = readArguments('review-counts', USAGE, () =>
+    parseArgs({ options: { exports: { type: 'boolean' } } }),
+  );
   const all = tracked().map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }));
   const sources = all.filter(({ path }) => path.endsWith('.ts') && !isGenerated(path));
   const production = sources.filter(({ path }) => !isTest(path));
+  const prose = all.filter(({ path }) => !GUIDES.has(path));
   const lines: string[] = [];
   for (const [term, pattern] of Object.entries(HOME_MADE)) {
-    const count = all.reduce((sum, { text }) => sum + [...text.matchAll(pattern)].length, 0);
+    const count = prose.reduce((sum, { text }) => sum + [...text.matchAll(pattern)].length, 0);
     lines.push(`"${term}": ${count}`);
   }
-  lines.push(`headers that start with a question word: ${sources.filter(asksInHeader).length}`);
+  lines.push(`headers that start with a question word: ${sources.filter(startsWithQuestion).length}`);
   const large = [...largeFolders(production)];
   lines.push(`folders of more than ${MAX_FOLDER_FILES} files: ${large.length}`);
   for (const [folder, count] of large)
@@ -91,7 +111,7 @@ function main(): void {
   for (const { path, text } of long) lines.push(`  ${path}: ${text.split('\n').length}`);
   const unused = unusedExports(sources);
   lines.push(`exports that no other file names: ${unused.length}`);
-  if (process.argv.includes('--exports')) lines.push(...unused.map((entry) => `  ${entry}`));
+  if (values.exports === true) lines.push(...unused.map((entry) => `  ${entry}`));
   console.log(lines.join('\n'));
 }
 

@@ -140,6 +140,7 @@ usual_steps() {
   step 'lint' script check:lint
   step 'types' script check:types
   step 'wording' script check:wording
+  step 'dependencies' script check:dependencies
   step 'generated files' script gen:check
   step 'unit tests' script test:unit
   # Most of their time is spent waiting for programs and machines.
@@ -172,6 +173,7 @@ changed_steps() {
   if [ -n "$sources" ]; then step 'lint' oxlint --type-aware --deny-warnings $sources; fi
   step 'types' script check:types
   step 'wording' script check:wording
+  step 'dependencies' script check:dependencies
   step 'generated files' script gen:check
   selected=$(node testing/selection/main.ts changed $changed)
   if [ -n "$selected" ]; then step 'affected tests' vitest run --project unit --project node $selected; fi
@@ -215,13 +217,19 @@ run_tests() {
   printf '\nnpm %s: passed, steps: %s, in %s s\n' "$selection" "$steps" "$took"
 }
 
+usage='usage: sh scripts/run.sh start|test|test:long|test:machines|test:all [arguments]'
+
 main() {
   mode=${1:-}
   case $mode in
     start) packages=start ;;
     test | test:long | test:machines | test:all) packages=test ;;
+    --help | -h)
+      echo "$usage"
+      exit 0
+      ;;
     *)
-      echo 'usage: sh scripts/run.sh start|test|test:long|test:machines|test:all [arguments]' >&2
+      echo "run.sh: $mode: unknown command; $usage" >&2
       exit 2
       ;;
   esac

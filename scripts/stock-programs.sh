@@ -12,6 +12,18 @@ fail() {
 }
 has() { command -v "$1" >/dev/null 2>&1; }
 
+case ${1:-} in
+  '') ;;
+  --help | -h)
+    echo 'usage: sh scripts/stock-programs.sh'
+    exit 0
+    ;;
+  *)
+    say "$1: unexpected argument; usage: sh scripts/stock-programs.sh"
+    exit 2
+    ;;
+esac
+
 folder=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/nodeagent/stock
 programs='kubelet kube-apiserver kube-controller-manager kube-scheduler kube-proxy'
 complete() {

@@ -7,7 +7,7 @@ import { request } from 'node:http';
 import { basename, join } from 'node:path';
 import { removeCgroupTree } from '#agent/runtime/managed/cgroup-tree.ts';
 import type { Event, Pod } from '#api/gen/core-v1.ts';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { COMPILE_CACHE } from './compile-cache.ts';
 import { testProgram } from './programs.ts';
 import { agentLog, describeAgent, logTail, saveLog } from './report.ts';

@@ -1,4 +1,4 @@
-/** Durations of the test files in past runs, kept in `.cache/`: for the list of the slowest files, and to choose those
+/** Durations of the test files in past runs, stored in `.cache/`: for the list of the slowest files, and to choose those
  *  that fit into a time. */
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -67,8 +67,8 @@ const SERVER_TABLES = /schema\/data\/defaults\.json/;
 
 /** Returns the files of a program that check a gate: by a call, through a constant, or in a table of
  *  gates. */
-function askersOf(gate: string, program: Program): readonly string[] {
-  const asks = new RegExp(
+function gateReadersOf(gate: string, program: Program): readonly string[] {
+  const reads = new RegExp(
     [
       `featureEnabled\\([^)]*'${gate}'`,
       `[gG]ates\\??\\.has\\('${gate}'\\)`,
@@ -80,7 +80,7 @@ function askersOf(gate: string, program: Program): readonly string[] {
   );
   return [...sources(program)].flatMap(([path, text]) => {
     if (GATE_TABLES.test(path) || (program === 'nodeagent' && SERVER_TABLES.test(path))) return [];
-    return asks.test(text) ? [path] : [];
+    return reads.test(text) ? [path] : [];
   });
 }
 
@@ -91,7 +91,7 @@ test.each(FEATURE_GATES.map(({ name }) => name).filter((name) => !GROUPS.has(nam
   'the table agrees with the sources about gate %s',
   (name) => {
     for (const program of ['nodeagent', 'control-plane-lite'] as const) {
-      const askers = askersOf(name, program);
+      const askers = gateReadersOf(name, program);
       expect([program, askers.length > 0, askers]).toEqual([
         program,
         gateEffect(name, program) === true,

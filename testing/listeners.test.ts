@@ -41,7 +41,7 @@ describe('listeners', () => {
     'for (const listener of all) {\n  try {\n    listener(value);',
     'listeners.forEach((listener) => listener());',
     'readonly #podListeners = new Set();',
-  ])('kept by hand are found: %s', (source) => expect(byHand(source)).toBe(true));
+  ])('stored by hand are found: %s', (source) => expect(byHand(source)).toBe(true));
 
   test.each([
     "const listeners = createListeners<[value: Value]>('values');",

@@ -15,6 +15,7 @@ const CREATED: Readonly<Record<string, string>> = {
   'control-plane-lite/custom/schema/custom-schema.ts decodeInSteps': 'for each definition',
   'control-plane-lite/custom/schema/custom-schema.ts planSteps': 'for each definition',
   'control-plane-lite/custom/schema/custom-schema.ts readSteps': 'for each definition',
+  'control-plane-lite/custom/schema/custom-schema.ts readTrusted': 'for each definition',
   'control-plane-lite/openapi/documents.ts entries': 'for each version of the documents',
   'control-plane-lite/resources/builtin-schema.ts readInSteps': 'for each built-in kind',
   'control-plane-lite/scheduler/surroundings.ts volumesOfClass': 'once',

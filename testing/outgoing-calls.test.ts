@@ -52,7 +52,7 @@ type Entry = { readonly shownBy: string } | { readonly why: string };
 const OF_COMMANDS = 'a command, whose user sees that it waits';
 const OF_PROBES = 'a probe has a time limit of its own, and its failure is an event';
 /** Mounts, with the plugins and programs that they need. */
-const OF_VOLUMES = 'agent/pods/operations/operations.ts';
+const OF_VOLUMES = 'agent/pods/factory.ts';
 const OF_CLIENTS = 'a client waits for the response, not this program';
 
 const PLACES: Readonly<Record<string, Entry>> = {
@@ -90,6 +90,9 @@ const PLACES: Readonly<Record<string, Entry>> = {
   'api-machinery/kit/sockets/unix-socket.ts': { why: 'a socket of this machine takes or refuses at once' },
   'control-plane-lite/aggregation/send-request.ts': {
     shownBy: 'control-plane-lite/aggregation/availability-controller.ts',
+  },
+  'control-plane-lite/authn/oidc/http-client.ts': {
+    why: 'an unavailable identity provider is logged at each attempt, and other users are authenticated meanwhile',
   },
   'control-plane-lite/commands/admin-client.ts': { why: OF_COMMANDS },
   'control-plane-lite/endpoints/connect/dial-spdy.ts': { why: OF_CLIENTS },

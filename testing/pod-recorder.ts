@@ -14,7 +14,7 @@ export interface PodRecorder {
 
 interface Seen {
   readonly pod: Pod;
-  /** Its node was asked to terminate it, and had time to. */
+  /** Its deletion was requested, and its node had time to terminate it. */
   readonly mayEnd: boolean;
 }
 

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { copyFile, mkdir, readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { eventually } from './wait.ts';
 
 const STOP_TIMEOUT_MS = 20_000;
@@ -72,13 +72,13 @@ export async function startUpstream(options: UpstreamProcessOptions): Promise<Up
     stop,
     async [Symbol.asyncDispose]() {
       await stop();
-      await keep(logFile);
+      await saveLog(logFile);
     },
   };
 }
 
 /** Saves it like the logs of our agents, in the directory of NODEAGENT_TEST_LOGS, if that is set. */
-async function keep(logFile: string): Promise<void> {
+async function saveLog(logFile: string): Promise<void> {
   const folder = process.env['NODEAGENT_TEST_LOGS'];
   if (folder === undefined) return;
   await mkdir(folder, { recursive: true });

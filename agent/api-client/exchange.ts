@@ -1,6 +1,7 @@
 /** Requests to the API server with decoded responses: complete objects, and watches. */
 import type { ResolvedClientConfig } from '#api/client-config/resolve.ts';
-import { asError, type Timer } from '#api/kit/clock.ts';
+import type { Timer } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { ApiRequestError, readApiFailure, ServerUnreachableError } from './errors.ts';
 import type { JsonObject } from './object-fields.ts';
 import { readLimited } from './read-limited.ts';

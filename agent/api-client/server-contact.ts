@@ -1,7 +1,8 @@
 /** Availability of the API server as observed by its clients, logged once per outage and once per recovery.
  *  Rejections are logged once for each subject and message. */
 
-import { asError, type Clock } from '#api/kit/clock.ts';
+import type { Clock } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { createListeners } from '#api/kit/listeners.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { Wait, Waits } from '#api/kit/waits.ts';

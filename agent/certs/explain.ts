@@ -1,8 +1,7 @@
 /** Maps failures of API server requests to certificate errors: each cause has its own message with the
  *  remedy. */
 
-import { asError } from '#api/kit/clock.ts';
-import { errorCode } from '#api/kit/errno.ts';
+import { asError, errorCode } from '#api/kit/errno.ts';
 import { ApiRequestError, ServerUnreachableError } from '../api-client/errors.ts';
 import { CertificateError, type CertificateErrorReason } from './errors.ts';
 

@@ -1,7 +1,8 @@
 /** Serving certificate from configured files. Reads it again whenever one of its directories changes. */
 import { type FSWatcher, watch } from 'node:fs';
 import { dirname } from 'node:path';
-import { asError, type Clock } from '#api/kit/clock.ts';
+import type { Clock } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createLoop } from '#api/kit/loop.ts';
 import type { CertificateFiles } from './files.ts';

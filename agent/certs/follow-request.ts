@@ -1,6 +1,7 @@
 /** Waits for the decision on a certificate request. */
 import { createBackoff } from '#api/kit/backoff.ts';
-import { asError, type Clock, sleep } from '#api/kit/clock.ts';
+import { type Clock, sleep } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { Waits } from '#api/kit/waits.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';

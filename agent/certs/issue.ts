@@ -3,7 +3,8 @@
  *  request is found again by its name. Source: client certificates, document 2 §3; upstream's node agent. */
 import type { KeyObject } from 'node:crypto';
 import { createBackoff } from '#api/kit/backoff.ts';
-import { asError, sleep } from '#api/kit/clock.ts';
+import { sleep } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { parsePem } from '#api/pki/pem.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';

@@ -1,6 +1,7 @@
 /** Retries obtaining a certificate until it succeeds. */
 import { createBackoff } from '#api/kit/backoff.ts';
-import { asError, type Clock, sleep } from '#api/kit/clock.ts';
+import { type Clock, sleep } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { CertificateError } from './errors.ts';
 

@@ -3,7 +3,8 @@
 import { createPublicKey } from 'node:crypto';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
-import { asError, type Clock } from '#api/kit/clock.ts';
+import type { Clock } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createLoop } from '#api/kit/loop.ts';
 import type { CertificateFiles } from './files.ts';

@@ -1,5 +1,5 @@
 /** Cgroups of the QoS classes: the weight of a class follows the requests of its pods. */
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { type CgroupLimits, type ClassOptions, classLimits } from './limits.ts';
 import { type CgroupName, type PodCgroupOptions, qosCgroup } from './names.ts';

@@ -4,8 +4,8 @@
  *  `ensureSystemCgroups`), 1.24. */
 
 import { readlink } from 'node:fs/promises';
-import { asError, type Clock, sleep } from '#api/kit/clock.ts';
-import { hasCode } from '#api/kit/errno.ts';
+import { type Clock, sleep } from '#api/kit/clock.ts';
+import { asError, hasCode } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { CgroupMaker } from './cgroupfs-driver.ts';
 import type { CgroupLimits } from './limits.ts';

@@ -1,5 +1,5 @@
 /** Cgroup of all pods, created once, and the limits that the machine supports in it. */
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { CgroupMaker } from './cgroupfs-driver.ts';
 import { CgroupDriverError } from './driver.ts';

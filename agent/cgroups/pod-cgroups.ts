@@ -9,7 +9,8 @@
  *  Source: pod cgroups, document 3 §4.3; upstream's pod container manager and QoS container manager, 1.24. */
 
 import type { Pod } from '#api/gen/core-v1.ts';
-import { asError, type Clock, sleep } from '#api/kit/clock.ts';
+import { type Clock, sleep } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { type IdentifiedPod, podIdentity } from '../pod-identity/identity.ts';
 import { type ClassCgroups, createClassCgroups } from './class-cgroups.ts';

@@ -1,7 +1,8 @@
 /** Cgroup directories: creates them, writes limits into their files, and removes them with their processes.
  *  Knows paths in hierarchies, not their purpose. @see the kernel's documents on cgroup v1 and v2 */
 import { join } from 'node:path';
-import { asError, type Clock } from '#api/kit/clock.ts';
+import type { Clock } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { type CgroupFs, realFs } from './cgroup-fs.ts';
 import type { Hierarchies } from './hierarchies.ts';
 import {

@@ -1,7 +1,6 @@
 /** Dispatches the command line to a command and maps its failure to a message and an exit code. */
 
-import { asError } from '#api/kit/clock.ts';
-import { hasCode } from '#api/kit/errno.ts';
+import { asError, hasCode } from '#api/kit/errno.ts';
 import { AgentUnreachableError } from './client/api-client.ts';
 import { type CommandEntry } from './command.ts';
 import { COMMANDS } from './commands.ts';

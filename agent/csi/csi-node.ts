@@ -4,7 +4,8 @@
 import type { Node } from '#api/gen/core-v1.ts';
 import type { CSINode } from '#api/gen/storage-v1.ts';
 import { type BackoffPolicy, createBackoff } from '#api/kit/backoff.ts';
-import { asError, type Clock, sleep } from '#api/kit/clock.ts';
+import { type Clock, sleep } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { decode } from '#api/schema/decode.ts';
 import { VOCABULARIES, type Vocabulary } from '#api/vocabulary.ts';

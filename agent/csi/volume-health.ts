@@ -3,7 +3,8 @@
  *  release 1.24. */
 
 import type { Pod } from '#api/gen/core-v1.ts';
-import { asError, type Clock } from '#api/kit/clock.ts';
+import type { Clock } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createLoop } from '#api/kit/loop.ts';
 import type { Driver, Drivers } from '#volumes/contract/csi.ts';

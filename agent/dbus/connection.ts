@@ -1,7 +1,7 @@
 /** D-Bus connection. Knows no bus and no service. */
 
 import { createConnection, type Socket } from 'node:net';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { createListeners } from '#api/kit/listeners.ts';
 import { type DBusCall, DBusFormatError, type DBusMessage, type DBusPlain } from './message.ts';
 import { decodeMessage } from './read.ts';

@@ -1,7 +1,8 @@
 /** Watches the demo pods through the local API of the agent until all have reached their goal. */
 
 import type { Pod } from '#api/gen/core-v1.ts';
-import { asError, type Clock, sleep } from '#api/kit/clock.ts';
+import { type Clock, sleep } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { describePod, type PodLine } from './pod-line.ts';
 
 export interface WatchDeps {

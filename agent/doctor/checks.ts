@@ -1,5 +1,5 @@
 /** All checks in display order. */
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { checkAgent, checkPrivileges, checkWaits } from './checks/agent.ts';
 import { checkServer, createCertificateCheck } from './checks/cluster.ts';
 import { checkDevicePlugins, checkHugePages, checkShutdown } from './checks/devices.ts';

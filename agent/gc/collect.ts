@@ -1,6 +1,6 @@
 /** Executes one round of garbage collection: dead containers, then sandboxes, then logs and links of removed
  *  pods. */
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { RuntimeService } from '#cri/gen/cri-v1.ts';
 import type { LogLinks } from '../logs/links.ts';

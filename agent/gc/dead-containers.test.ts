@@ -121,7 +121,7 @@ describe('decideDeadContainers', () => {
     const containers = [dead('gone', 'web', 1)];
     const sandboxes = [box('gone', 1)];
     const isPodGone = (): never => {
-      throw new Error('asked too early');
+      throw new Error('called too early');
     };
     const observation = observe({ containers, sandboxes, sourcesReady: false, isPodGone });
     expect(decideDeadContainers(observation, policy)).toEqual({ containerIDs: [], sandboxIDs: [] });

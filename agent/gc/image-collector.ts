@@ -1,7 +1,8 @@
 /** Image garbage collection: removes unused images when their disk fills up, and all unused ones under node
  *  pressure. Detects usage every five minutes, so that it knows the last use of each image. Source:
  *  upstream's image manager, release 1.24. */
-import { asError, sleep } from '#api/kit/clock.ts';
+import { sleep } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { createLimiter } from '#api/kit/limiter.ts';
 import { bytesToFree, type DiskSpace, type ImageGcPolicy } from '#eviction/image-gc.ts';
 import { type CollectedImages, createImageRemover, type ImageRemoverDeps } from './image-remover.ts';

@@ -1,5 +1,6 @@
 /** Removes unused images one by one, and tracks the last use of each image. */
-import { asError, type Clock } from '#api/kit/clock.ts';
+import type { Clock } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { ImageService } from '#cri/gen/cri-v1.ts';
 import { type ImageMemory, rememberImages, removableImages } from '#eviction/image-gc.ts';

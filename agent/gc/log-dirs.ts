@@ -2,8 +2,7 @@
 
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { asError } from '#api/kit/clock.ts';
-import { hasCode } from '#api/kit/errno.ts';
+import { asError, hasCode } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { parsePodLogDirName } from '../logs/paths.ts';
 

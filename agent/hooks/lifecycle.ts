@@ -8,7 +8,7 @@ import type {
   Pod,
   TCPSocketAction,
 } from '#api/gen/core-v1.ts';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { resolvePort } from '#api/meta/int-or-string.ts';
 import { type ExecSync, execOutput } from '../probes/exec.ts';
 import { httpGet } from '../probes/http-get.ts';

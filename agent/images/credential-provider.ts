@@ -2,11 +2,11 @@
  *  responses. A failed plugin provides nothing; the pull continues without it. */
 
 import { join } from 'node:path';
-import { asError, type Clock } from '#api/kit/clock.ts';
+import type { Clock } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createSingleFlight } from '#api/kit/single-flight.ts';
-import type { Waits } from '#api/kit/waits.ts';
-import { NO_RESPONSE } from '#api/kit/waits.ts';
+import { NO_RESPONSE, type Waits } from '#api/kit/waits.ts';
 import {
   formatPluginRequest,
   type PluginResponse,

@@ -1,12 +1,12 @@
 /** Ensures that the image of a container is present: policy, pull, backoff, and the status until then.
  *  Never starts containers and never removes images. */
-import { asError, type Clock } from '#api/kit/clock.ts';
+import type { Clock } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { ImageService } from '#cri/gen/cri-v1.ts';
 import type { Keyring } from './keyring.ts';
 import { createImagePresence, type ImageUser } from './presence.ts';
-import { createPullAttempt } from './pull-attempt.ts';
-import { createPullHistory } from './pull-history.ts';
+import { createPullAttempts } from './pull-attempt.ts';
 import { decidePull, type ImageWaitingReason } from './pull-policy.ts';
 import { createPuller, type PullerConfig } from './puller.ts';
 import { type ImageReference, imageToPull, parseImageReference } from './reference.ts';
@@ -49,8 +49,7 @@ export function createImageManager(deps: ImageManagerDeps, config: ImageManagerC
     { ttlMs: config.presenceTtlMs ?? DEFAULT_PRESENCE_TTL_MS },
   );
   const puller = createPuller(deps, config);
-  const history = createPullHistory(clock);
-  const pullOrBackOff = createPullAttempt({ clock, log, puller, history, presence });
+  const pulls = createPullAttempts({ clock, log, puller, presence });
 
   function wait(reason: ImageWaitingReason, message: string, afterMs: number): ImageWaiting {
     return { kind: 'waiting', reason, message, retryAtMs: clock.now() + afterMs };
@@ -74,7 +73,7 @@ export function createImageManager(deps: ImageManagerDeps, config: ImageManagerC
         request.onEvent?.({ type: 'Warning', reason: 'ErrImageNeverPull', message: decision.message });
         return wait(decision.reason, decision.message, NEVER_PULL_RETRY_MS);
       case 'pull':
-        return await pullOrBackOff(request, reference);
+        return await pulls.attempt(request, reference);
       default:
         return decision satisfies never;
     }
@@ -103,6 +102,6 @@ export function createImageManager(deps: ImageManagerDeps, config: ImageManagerC
     },
     imageUser: async (imageRef, signal) => (await presence.find(imageRef, signal))?.user,
     invalidateImage: (image) => presence.forget(image),
-    forgetPod: (podUID) => history.forget(podUID),
+    forgetPod: (podUID) => pulls.forgetPod(podUID),
   };
 }

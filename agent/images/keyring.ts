@@ -3,7 +3,7 @@
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Secret } from '#api/gen/core-v1.ts';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { type CredentialTable, type RegistryCredential, selectCredentials } from './credentials.ts';
 import { type DockerConfigFormat, parseDockerConfig, parseSecretCredentials } from './docker-config.ts';

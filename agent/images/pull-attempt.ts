@@ -1,31 +1,34 @@
-/** One attempt to pull the image of a pod, with backoff and events. */
-import { asError, type Clock } from '#api/kit/clock.ts';
+/** Attempts to pull the images of pods, with events, and a backoff per pod and image. */
+import { createBackoff } from '#api/kit/backoff.ts';
+import type { Clock } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { ImagePresence } from './presence.ts';
-import type { PullHistory } from './pull-history.ts';
-import { classifyPullFailure } from './pull-policy.ts';
+import { classifyPullFailure, type ImageWaitingReason } from './pull-policy.ts';
 import type { Puller } from './puller.ts';
 import { type ImageReference, imageToPull, repositoryName } from './reference.ts';
-import type { EnsureImageRequest, EnsureImageResult } from './types.ts';
+import type { EnsureImageRequest, EnsureImageResult, ImageWaiting } from './types.ts';
 
 export interface PullAttemptDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly puller: Puller;
-  readonly history: PullHistory;
   readonly presence: ImagePresence;
 }
 
-export type PullAttempt = (
-  request: EnsureImageRequest,
-  reference: ImageReference,
-) => Promise<EnsureImageResult>;
+export interface PullAttempts {
+  /** Pulls the image, or returns the status to report during the backoff. Rejects only with the signal's reason. */
+  attempt(request: EnsureImageRequest, reference: ImageReference): Promise<EnsureImageResult>;
+  /** Drops the failures of a deleted pod. */
+  forgetPod(podUID: string): void;
+}
 
 /** Time for which the failure itself is reported; later calls report the back-off. */
 const SHOW_FAILURE_MS = 1_000;
 
-export function createPullAttempt(deps: PullAttemptDeps): PullAttempt {
-  const { clock, log, puller, history, presence } = deps;
+export function createPullAttempts(deps: PullAttemptDeps): PullAttempts {
+  const { clock, log, puller, presence } = deps;
+  const history = createPullHistory(clock);
 
   async function pull(request: EnsureImageRequest, reference: ImageReference): Promise<EnsureImageResult> {
     const { image, podUID, pullSecrets, sandboxConfig, signal } = request;
@@ -55,7 +58,7 @@ export function createPullAttempt(deps: PullAttemptDeps): PullAttempt {
     };
   }
 
-  return async (request, reference) => {
+  async function attempt(request: EnsureImageRequest, reference: ImageReference): Promise<EnsureImageResult> {
     const { image, podUID, signal } = request;
     const waiting = history.waiting(podUID, image);
     if (waiting !== undefined) {
@@ -75,5 +78,54 @@ export function createPullAttempt(deps: PullAttemptDeps): PullAttempt {
       log.warn({ err: error, image, podUID, backOffUntilMs }, 'Image pull failed');
       return { kind: 'waiting', ...failure, retryAtMs: clock.now() + SHOW_FAILURE_MS };
     }
+  }
+
+  return { attempt, forgetPod: (podUID) => history.forget(podUID) };
+}
+
+interface PullFailure {
+  readonly reason: ImageWaitingReason;
+  readonly message: string;
+}
+
+/** Failures per pod and image. */
+interface PullHistory {
+  /** Records a failure; returns the wall time (ms) of the next attempt. */
+  fail(podUID: string, image: string, failure: PullFailure): number;
+  /** Returns the status to report during the backoff; undefined when an attempt is due. */
+  waiting(podUID: string, image: string): ImageWaiting | undefined;
+  succeed(podUID: string, image: string): void;
+  forget(podUID: string): void;
+}
+
+/** As upstream: 10 s after the first failure, doubling to 5 min, per pod and image. */
+const BACKOFF = { initialMs: 10_000, maxMs: 300_000 } as const;
+
+function createPullHistory(clock: Clock): PullHistory {
+  const backoff = createBackoff(BACKOFF);
+  const failures = new Map<string, Map<string, PullFailure>>();
+  const keyOf = (podUID: string, image: string): string => `${podUID}_${image}`;
+  return {
+    fail(podUID, image, failure) {
+      const ofPod = failures.get(podUID) ?? new Map<string, PullFailure>();
+      failures.set(podUID, ofPod.set(image, failure));
+      return clock.now() + backoff.fail(keyOf(podUID, image), clock.now());
+    },
+    waiting(podUID, image) {
+      const retryAtMs = backoff.readyAt(keyOf(podUID, image), clock.now());
+      if (clock.now() >= retryAtMs) return undefined;
+      const last = failures.get(podUID)?.get(image);
+      const detail = last === undefined ? '' : `: ${last.reason}: ${last.message}`;
+      const message = `Back-off pulling image "${image}"${detail}`;
+      return { kind: 'waiting', reason: 'ImagePullBackOff', message, retryAtMs };
+    },
+    succeed(podUID, image) {
+      backoff.reset(keyOf(podUID, image));
+      failures.get(podUID)?.delete(image);
+    },
+    forget(podUID) {
+      for (const image of failures.get(podUID)?.keys() ?? []) backoff.reset(keyOf(podUID, image));
+      failures.delete(podUID);
+    },
   };
 }

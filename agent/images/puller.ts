@@ -2,7 +2,8 @@
  *  Tries the logins in order. Does not know pods, policies or backoff. */
 import { createHash } from 'node:crypto';
 import type { Secret } from '#api/gen/core-v1.ts';
-import { asError, type Clock } from '#api/kit/clock.ts';
+import type { Clock } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { createLimiter } from '#api/kit/limiter.ts';
 import { createSingleFlight } from '#api/kit/single-flight.ts';
 import { createTokenBucket } from '#api/kit/token-bucket.ts';

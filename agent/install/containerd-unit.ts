@@ -12,34 +12,43 @@ import { stopPods } from './stop-pods.ts';
 
 const log: Logger = pino({ base: null, level: 'info' });
 
-async function main(command: string | undefined): Promise<void> {
-  const { networkName, socketPath } = INSTALLED_CONTAINERD;
-  switch (command) {
-    case 'prepare':
-      await prepareContainerd({
+const { networkName, socketPath } = INSTALLED_CONTAINERD;
+
+const COMMANDS: ReadonlyMap<string, () => Promise<unknown>> = new Map<string, () => Promise<unknown>>([
+  [
+    'prepare',
+    async () =>
+      prepareContainerd({
         layout: containerdLayout(INSTALLED_CONTAINERD),
         programs: await findRuntimePrograms(),
         networkName,
         sandboxImage: PAUSE_IMAGE,
         systemdCgroup: false,
-      });
-      return;
-    case 'load-images':
-      await importImages(await buildLocalImages(), { socketPath, log });
-      return;
-    case 'stop-pods':
-      await stopPods({ endpoint: `unix://${socketPath}`, log });
-      return;
-    case undefined:
-    default:
-      throw new RangeError('usage: containerd-unit prepare|load-images|stop-pods');
+      }),
+  ],
+  ['load-images', async () => importImages(await buildLocalImages(), { socketPath, log })],
+  ['stop-pods', () => stopPods({ endpoint: `unix://${socketPath}`, log })],
+]);
+
+const USAGE = `usage: containerd-unit ${[...COMMANDS.keys()].join('|')}`;
+
+async function main(name: string): Promise<number> {
+  if (name === '--help' || name === '-h') {
+    process.stdout.write(`${USAGE}\n`);
+    return 0;
+  }
+  const command = COMMANDS.get(name);
+  if (command === undefined) {
+    process.stderr.write(`containerd-unit: ${name}: unknown command; ${USAGE}\n`);
+    return 2;
+  }
+  try {
+    await command();
+    return 0;
+  } catch (err) {
+    log.error({ err }, 'Failed');
+    return 1;
   }
 }
 
-try {
-  await main(process.argv[2]);
-  process.exit(0);
-} catch (err) {
-  log.error({ err }, 'Failed');
-  process.exit(1);
-}
+process.exit(await main(process.argv[2] ?? ''));

@@ -1,5 +1,5 @@
 /** Stops every pod of a runtime within a time that fits into a shutdown. */
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { connectRuntime } from '#cri/client/connection.ts';
 

@@ -2,7 +2,7 @@
  *  verified.
  *  Source: bootstrap discovery, document 2 §5.9 (5). */
 import type { ResolvedClientConfig } from '#api/client-config/resolve.ts';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { ApiRequestError } from '../api-client/errors.ts';
 import { type SessionDeps, withServer } from '../certs/server-session.ts';
 import {

@@ -3,7 +3,8 @@
  *  step. */
 import { dirname, join } from 'node:path';
 import { createBackoff } from '#api/kit/backoff.ts';
-import { asError, sleep } from '#api/kit/clock.ts';
+import { sleep } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { openClientCertificates } from '../certs/client-certificates.ts';
 import { platconfigState } from '../certs/client-place.ts';

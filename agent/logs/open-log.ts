@@ -4,8 +4,7 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open, readlink, realpath } from 'node:fs/promises';
 import { sep } from 'node:path';
-import { asError } from '#api/kit/clock.ts';
-import { errorCode } from '#api/kit/errno.ts';
+import { asError, errorCode } from '#api/kit/errno.ts';
 
 /** A file that is missing or must not be read. */
 export class LogFileError extends Error {

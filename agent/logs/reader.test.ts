@@ -95,6 +95,20 @@ describe('readLogs', () => {
     expect(await read({})).toBe('torn');
   });
 
+  test.each([
+    ['everything', {}, 2],
+    ['the last line', { tailLines: 1 }, 1],
+  ] as const)('ends although the container writes while %s is read', async (_, options, lines) => {
+    const long = 'x'.repeat(200_000);
+    await writeFile(path, line(1, long) + line(2, long));
+    let text = '';
+    for await (const { chunk } of readLogs(path, options, never)) {
+      text += Buffer.from(chunk).toString();
+      await appendFile(path, line(3, 'later'));
+    }
+    expect(text).toBe(`${long}\n`.repeat(lines));
+  });
+
   test('follows appends and a rotation, and ends after the stop with everything', async () => {
     await writeFile(path, line(1, 'a'));
     const stop = new AbortController();

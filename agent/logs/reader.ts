@@ -31,12 +31,16 @@ const LATE_WRITES_MS = 50;
 interface Cursor {
   opened: OpenFile;
   offset: number;
+  /** Where reading ends: a reader that does not follow gets the log as it was when it was opened, however fast the
+   *  container writes. */
+  readonly end: number;
 }
 
 async function openAt(path: string, options: ReadLogsOptions): Promise<Cursor> {
   const opened = await openRegularFile(path, options.root);
-  if (options.tailLines === undefined) return { opened, offset: 0 };
-  return { opened, offset: await findTailOffset(opened.file, opened.sizeBytes, options.tailLines) };
+  const end = options.follow === true ? Number.POSITIVE_INFINITY : opened.sizeBytes;
+  if (options.tailLines === undefined) return { opened, offset: 0, end };
+  return { opened, offset: await findTailOffset(opened.file, opened.sizeBytes, options.tailLines), end };
 }
 
 async function isGone(dir: string): Promise<boolean> {
@@ -54,7 +58,9 @@ async function* readToEnd(
   const block = Buffer.alloc(BLOCK_BYTES);
   while (!formatter.isFull()) {
     signal.throwIfAborted();
-    const { bytesRead } = await cursor.opened.file.read(block, 0, BLOCK_BYTES, cursor.offset);
+    const wantedBytes = Math.min(BLOCK_BYTES, cursor.end - cursor.offset);
+    if (wantedBytes <= 0) return;
+    const { bytesRead } = await cursor.opened.file.read(block, 0, wantedBytes, cursor.offset);
     if (bytesRead === 0) return;
     cursor.offset += bytesRead;
     yield* formatter.feed(block.subarray(0, bytesRead));
@@ -113,7 +119,7 @@ function formatOptions(options: ReadLogsOptions): FormatOptions {
   return { sinceMs: since, timestamps: options.timestamps, limitBytes: options.limitBytes };
 }
 
-/** Yields the output of the container, stream by stream. Ends at the end of the file; with `follow`, when
+/** Yields the output of the container, stream by stream. Ends where the file ended when it was opened; with `follow`, when
  *  `stopped` has fired and everything was read, when `limitBytes` have been yielded, or when the log
  *  directory is removed.
  *  @throws {LogFileError} when the log does not exist, or is not a regular file inside `root`

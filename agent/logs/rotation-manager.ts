@@ -2,8 +2,8 @@
  *  One `stat` per container and round. */
 
 import { lstat, statfs } from 'node:fs/promises';
-import { asError, type Clock } from '#api/kit/clock.ts';
-import { hasCode } from '#api/kit/errno.ts';
+import type { Clock } from '#api/kit/clock.ts';
+import { asError, hasCode } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createLoop } from '#api/kit/loop.ts';
 import { compressRotated, rotateFiles } from './rotate-files.ts';

@@ -2,7 +2,7 @@
  *  Source: upstream's container manager (`setupKernelTunables`), 1.24; the kernel's document on sysctl. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 
 /** By path below /proc/sys. */

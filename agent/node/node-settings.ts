@@ -9,8 +9,7 @@ import type { AgentConfig } from '../config/gen/config.ts';
 import type { ContainerStartSettings } from '../pods/operations/container-config.ts';
 import type { SandboxSettings } from '../pods/operations/sandbox.ts';
 import { resourceRules } from '../registration/settings.ts';
-import type { DnsSettings } from '../runtime/config/dns.ts';
-import { parseResolvConf, type ResolvConf } from '../runtime/config/resolv-conf.ts';
+import { type DnsSettings, parseResolvConf, type ResolvConf } from '../runtime/config/dns.ts';
 import type { ResourceSettings } from '../runtime/config/resources.ts';
 import { hugePageSizesBytes, nodeCapacity, nodeName, prefersIPv6 } from './node-facts.ts';
 

@@ -1,5 +1,5 @@
 /** Handlers for unhandled failures of background work. */
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { logListenerFailures } from '#api/kit/listeners.ts';
 import type { Logger } from '#api/kit/logger.ts';
 

@@ -4,7 +4,7 @@
 import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseJsonText } from '#api/codec/json-text.ts';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { createLimiter } from '#api/kit/limiter.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { isObject } from '#api/kit/object.ts';

@@ -2,7 +2,7 @@
  *  Source: upstream's `MarkFSResizeFinished`, node expander and event reasons, release 1.24. */
 
 import type { ObjectReference, PersistentVolumeClaimStatus } from '#api/gen/core-v1.ts';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { Expansion, ExpansionReports } from '#volumes/contract/expansion.ts';
 import type { ApiClient } from '../api-client/client.ts';

@@ -33,6 +33,7 @@ function setUp(...entries: PodEntry[]) {
   const renewed: string[] = [];
   const waiting = createCapacityRetry({
     entries: () => entries,
+    occupants: () => entries.filter(({ end }) => end === undefined),
     refuse: (source, others) => roomFor(source, others, room),
     restart: (uid) => void renewed.push(uid),
   });

@@ -6,6 +6,8 @@ import type { PodEntry } from './pod-manager.ts';
 
 export interface WaitingDeps {
   readonly entries: () => readonly PodEntry[];
+  /** Those that count against the capacity of the node. */
+  readonly occupants: () => readonly PodEntry[];
   /** Admission of the node; a pod that would need to preempt others stays rejected, too. */
   readonly refuse: (source: SourcePod, others: readonly SourcePod[]) => Refusal | Preemption | undefined;
   readonly restart: (podUID: string) => void;
@@ -31,19 +33,18 @@ const wasRejected = ({ status: { phase, reason = '' } }: PodEntry): boolean =>
 
 const uidOf = ({ pod }: PodEntry): string => pod.metadata?.uid ?? '';
 
-export function createCapacityRetry({ entries, refuse, restart }: WaitingDeps): CapacityRetry {
+export function createCapacityRetry({ entries, occupants, refuse, restart }: WaitingDeps): CapacityRetry {
   // A set of UIDs: most nodes have none, and a scan of all pods is expensive.
   const waiting = new Set<string>();
 
   function look(): void {
     if (waiting.size === 0) return;
-    const all = entries();
-    const rejected = all.filter((entry) => waiting.has(uidOf(entry)) && wasRejected(entry));
+    const rejected = entries().filter((entry) => waiting.has(uidOf(entry)) && wasRejected(entry));
     waiting.clear();
     for (const entry of rejected) waiting.add(uidOf(entry));
     // The previous one is still being restarted.
     if (rejected.some(({ deletion }) => deletion !== undefined)) return;
-    const others = all.filter(({ end }) => end === undefined);
+    const others = occupants();
     const next = rejected.find((entry) => refuse(entry, others) === undefined);
     if (next !== undefined) restart(uidOf(next));
   }

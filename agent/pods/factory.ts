@@ -1,32 +1,54 @@
-/** Creates pod workers from the dependencies that all pods share. */
-import type { Clock } from '#api/kit/clock.ts';
-import type { Logger } from '#api/kit/logger.ts';
+/** Creates pod workers: connects each with the operations, the record, the probes and the status of its pod. */
+import type { Pod } from '#api/gen/core-v1.ts';
+import type { Waits } from '#api/kit/waits.ts';
 import { qosClass } from '#api/schema/qos-class.ts';
-import type { RuntimeView } from '../observe/runtime-view.ts';
-import { type PodIdentity, podFullName } from '../pod-identity/identity.ts';
+import type { MountedVolume, VolumeManager } from '#volumes/contract/volume-manager.ts';
+import type { PodCgroups } from '../cgroups/pod-cgroups.ts';
+import { type IdentifiedPod, type PodIdentity, podFullName } from '../pod-identity/identity.ts';
 import type { ProbeManager } from '../probes/manager.ts';
 import type { ProbeMemory } from '../probes/memory.ts';
 import { probeTargets } from '../probes/targets.ts';
 import type { ManifestOrigin } from '../sources/types.ts';
-import type { PodOperations } from './operations/operations.ts';
-import type { PodEvent } from './pod-event.ts';
-import type { RecordStore } from './record/record.ts';
-import { createRecordWriter, type RecordWriter } from './record/record-writer.ts';
+import { createContainerKiller, type KillDeps } from './operations/kill-container.ts';
+import {
+  type DiscardContainerDeps,
+  discardContainer,
+  type RemovePodDeps,
+  removePod,
+} from './operations/remove-pod.ts';
+import {
+  type CreateSandboxDeps,
+  createSandbox,
+  type StopSandboxDeps,
+  stopSandbox,
+} from './operations/sandbox.ts';
+import { type StartDeps, startContainer } from './operations/start-container.ts';
+import { createRecordWriter, type RecordStore, type RecordWriter } from './record/record.ts';
 import { probeFindings } from './status/probe-findings.ts';
 import { podStatus } from './status/status.ts';
-import { type PodStart, PodWorker } from './worker.ts';
+import { PodWorker } from './worker.ts';
+import type { PodOperations, PodStart } from './worker-contract.ts';
 
-export interface WorkerFactoryDeps {
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly view: RuntimeView;
-  /** Operations of the pod with that identity. */
-  readonly operations: (pod: PodIdentity) => PodOperations;
+interface VolumeDeps {
+  readonly volumes: Pick<VolumeManager, 'mountPod' | 'unmountPod'>;
+  readonly cgroups: Pick<PodCgroups, 'remove'>;
+  /** Reports mounts and unmounts that take long. */
+  readonly waits?: Pick<Waits, 'during'>;
+}
+
+/** Dependencies of the operations on pods. */
+export type OperationDeps = VolumeDeps &
+  CreateSandboxDeps &
+  StopSandboxDeps &
+  StartDeps &
+  KillDeps &
+  DiscardContainerDeps &
+  RemovePodDeps;
+
+export interface WorkerFactoryDeps extends OperationDeps {
   readonly probes: ProbeManager;
   readonly records: RecordStore;
   readonly memory: Pick<ProbeMemory, 'previous' | 'note'>;
-  readonly event: PodEvent;
-  readonly hostIPs: () => readonly string[];
   /** Scheme of container IDs, such as `containerd`. */
   readonly runtimeName: () => string;
   readonly keepTerminatedVolumes: boolean;
@@ -37,10 +59,12 @@ export interface WorkerFactoryDeps {
 export function createWorkerFactory(
   deps: WorkerFactoryDeps,
 ): (start: PodStart, origin: ManifestOrigin) => PodWorker {
+  const { clock, view, probes, memory, keepTerminatedVolumes } = deps;
+  const { hostIPs } = deps.settings;
   return (start, origin) => {
     const { pod, identity, startedAtMs, terminal } = start;
     const log = deps.log.child({ pod: podFullName(identity), podUID: identity.uid });
-    const writer = createRecordWriter((record) => deps.records.save(record), {
+    const record = createRecordWriter((next) => deps.records.save(next), {
       pod,
       origin,
       startedAtMs,
@@ -48,54 +72,73 @@ export function createWorkerFactory(
     });
     return new PodWorker(
       {
-        clock: deps.clock,
+        clock,
         log,
-        view: deps.view,
-        operations: withRecord(deps.operations(identity), writer),
+        view,
+        operations: createPodOperations(deps, identity, record),
         syncProbes: (current, observed) => {
-          const hostIP = deps.hostIPs()[0] ?? '';
-          const { previous } = deps.memory;
-          deps.probes.sync(
-            identity.uid,
-            observed === undefined ? undefined : probeTargets(current, observed, hostIP, previous),
-          );
+          const targets =
+            observed === undefined
+              ? undefined
+              : probeTargets(current, observed, hostIPs()[0] ?? '', memory.previous);
+          probes.sync(identity.uid, targets);
         },
-        probeVerdict: (containerId) => deps.probes.verdict(containerId),
-        save: writer.write,
+        probeVerdict: (containerId) => probes.verdict(containerId),
+        save: record.write,
         status: (facts) =>
           podStatus({
             ...facts,
-            hostIPs: deps.hostIPs(),
+            hostIPs: hostIPs(),
             qosClass: qosClass(pod),
             runtimeName: deps.runtimeName(),
-            nowMs: deps.clock.now(),
+            nowMs: clock.now(),
           }),
         onStatus: (status) => {
           log.debug({ phase: status.phase }, 'Pod status changed');
-          deps.memory.note(identity.uid, probeFindings(pod, status));
+          memory.note(identity.uid, probeFindings(pod, status));
           deps.changed();
         },
         warn: (reason, message, container) => deps.event(pod, 'Warning', reason, message, container),
-        keepTerminatedVolumes: deps.keepTerminatedVolumes,
+        keepTerminatedVolumes,
       },
       start,
     );
   };
 }
 
-/** Persists the record of a pod before creating anything of it, so that a record exists for everything that
- *  must be cleaned up. Writes nothing once the directory of the pod is being removed: a pod can still reach its
- *  terminal phase then, and the write would fail, or would create the directory again. */
-function withRecord(operations: PodOperations, writer: RecordWriter): PodOperations {
+/** The record is persisted before anything of the pod is created, so that a record exists for everything that
+ *  must be cleaned up. It is closed once the directory of the pod is being removed: a pod can still reach its
+ *  terminal phase then, and a write would fail, or would create the directory again. */
+function createPodOperations(
+  deps: OperationDeps,
+  identity: PodIdentity,
+  record: RecordWriter,
+): PodOperations {
+  const { uid } = identity;
+  const fullName = podFullName(identity);
+  const identified = (pod: Pod): IdentifiedPod => ({ ...identity, pod });
+  const reported = <T>(what: string, work: Promise<T>): Promise<T> => deps.waits?.during(what, work) ?? work;
+  const killer = createContainerKiller(deps);
+  let mounted: ReadonlyMap<string, MountedVolume> = new Map();
   return {
-    ...operations,
     async mountVolumes(pod, signal) {
-      await writer.write({});
-      await operations.mountVolumes(pod, signal);
+      await record.write({});
+      const mounting = deps.volumes.mountPod(pod, signal);
+      mounted = await reported(`volumes of pod ${fullName} to be mounted`, mounting);
     },
+    async unmountVolumes() {
+      await reported(`volumes of pod ${fullName} to be unmounted`, deps.volumes.unmountPod(uid));
+      mounted = new Map();
+      await deps.cgroups.remove(uid);
+    },
+    createSandbox: (pod, attempt, signal) => createSandbox(deps, identified(pod), attempt, signal),
+    stopSandbox: (sandboxId) => stopSandbox(deps, sandboxId),
+    startContainer: (pod, action, signal) => startContainer(deps, identified(pod), action, mounted, signal),
+    killContainer: (pod, action, signal) => killer.kill(pod, action, signal),
+    removeContainer: (container) => discardContainer(deps, identity, container),
     async removePod() {
-      await writer.close();
-      await operations.removePod();
+      await record.close();
+      await removePod(deps, identity);
     },
   };
 }

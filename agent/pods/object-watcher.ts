@@ -43,11 +43,13 @@ export function createObjectWatcher(deps: ObjectWatcherDeps): void {
     }
   }
 
-  objects.onChange((changed) => refreshUsers(changed, (pod) => deps.server?.owns(pod) !== true));
-  deps.server?.onObjects((changed) => refreshUsers(changed, (pod) => deps.server?.owns(pod) === true));
-  sources.onChange((desired) => {
+  function distribute(desired: DesiredState): void {
     objects.replace(desired.objects);
     manager.apply(desired);
     deps.report(desired);
-  });
+  }
+
+  objects.onChange((changed) => refreshUsers(changed, (pod) => deps.server?.owns(pod) !== true));
+  deps.server?.onObjects((changed) => refreshUsers(changed, (pod) => deps.server?.owns(pod) === true));
+  sources.onChange(distribute);
 }

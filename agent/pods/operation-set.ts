@@ -1,6 +1,7 @@
 /** Operations of a worker in flight: one per key, each abortable, retries delayed by backoff. */
 import type { Backoff } from '#api/kit/backoff.ts';
-import { asError, type Clock } from '#api/kit/clock.ts';
+import type { Clock } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 
 export interface Operation<Kind> {
   readonly key: string;

@@ -7,8 +7,7 @@ import type { Pod } from '#api/gen/core-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { SUB_PATHS, VOLUMES } from '#volumes/files/layout.ts';
 import type { IdentifiedPod } from '../pod-identity/identity.ts';
-import { podHostname } from '../runtime/config/hostname.ts';
-import { hostNetworkHostsFile, podHostsFile } from '../runtime/config/hosts-file.ts';
+import { hostNetworkHostsFile, podHostname, podHostsFile } from '../runtime/config/hostname.ts';
 
 export interface PodFiles {
   podDir(podUID: string): string;

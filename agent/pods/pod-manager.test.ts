@@ -87,6 +87,34 @@ describe('PodManager', () => {
     expect(errors).toEqual(['Failed to admit pod']);
   });
 
+  describe('a pod is admitted beside', () => {
+    const old = podOf('old', '1');
+    const deleted: Pod = { ...old, metadata: { ...old.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } };
+    test.each<readonly [string, DesiredState, readonly string[]]>([
+      ['those that are desired', desiredOf(podOf('old', '1'), podOf('new', '2')), ['old']],
+      ['those that terminate while their object exists', desiredOf(deleted, podOf('new', '2')), ['old']],
+      ['none whose object is gone', desiredOf(podOf('new', '2')), []],
+      ['none whose object was replaced', desiredOf(podOf('old', '3'), podOf('new', '2')), []],
+      [
+        'those of a source that is not read',
+        { ...desiredOf(podOf('new', '2')), unread: [ORIGIN.source] },
+        ['old'],
+      ],
+    ])('%s', (_, state, expected) => {
+      const beside: (readonly string[])[] = [];
+      const { manager } = setup({
+        refuse(source, others) {
+          if (source.pod.metadata?.name === 'new')
+            beside.push(others.map(({ pod }) => pod.metadata?.name ?? ''));
+          return undefined;
+        },
+      });
+      manager.apply(desiredOf(podOf('old', '1')));
+      manager.apply(state);
+      expect(beside).toEqual([expected]);
+    });
+  });
+
   test('starts no pod beside another one with its uid', async () => {
     const { manager, started, end } = setup();
     manager.apply(desiredOf(podOf('old', 'same')));

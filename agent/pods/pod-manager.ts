@@ -6,7 +6,7 @@
 
 import type { Pod, PodStatus } from '#api/gen/core-v1.ts';
 import type { Clock } from '#api/kit/clock.ts';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Int64 } from '#api/kit/int64.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { Preemption, Refusal } from '../admission/admit.ts';
@@ -21,7 +21,8 @@ import {
 import type { TerminalPhase } from './decide/decision-types.ts';
 import { withEphemeralContainersOf } from './decide/ephemeral.ts';
 import type { PodRecord } from './record/record.ts';
-import type { PodDeletion, PodStart, PodWorker } from './worker.ts';
+import type { PodWorker } from './worker.ts';
+import type { PodDeletion, PodStart } from './worker-contract.ts';
 
 export interface PodManagerDeps {
   readonly clock: Clock;
@@ -144,7 +145,17 @@ export class PodManager {
     return [...this.#slots.values()].flatMap(({ active }) => (active === undefined ? [] : [entryOf(active)]));
   }
 
-  /** The same, including pods that are removed from this node while their server still lists them. */
+  /** Pods that count against the capacity of the node, as upstream counts them: those that have not ended and are
+   *  still desired. A pod that terminates after its object was deleted blocks no other. */
+  occupants(): readonly PodEntry[] {
+    return [...this.#slots.values()].flatMap((slot) =>
+      slot.active !== undefined && slot.active.worker.end === undefined && this.#isDesired(slot, slot.active)
+        ? [entryOf(slot.active)]
+        : [],
+    );
+  }
+
+  /** All pods, including those that are removed from this node while their server still lists them. */
   listed(): readonly PodEntry[] {
     const released = [...this.#slots.values()].flatMap(({ active, desired, released: entry }) => {
       const isStillThere = active === undefined && desired?.pod.metadata?.uid === entry?.pod.metadata?.uid;
@@ -225,14 +236,16 @@ export class PodManager {
     );
   }
 
-  #reconcileActive(slot: Slot, { worker, source }: NonNullable<Slot['active']>): void {
-    const { desired } = slot;
-    if (desired !== undefined && this.#sameVersion(desired.pod, source.pod)) {
-      if (desired !== source) this.#update(slot, worker, desired);
-      return;
-    }
-    if (desired === undefined && this.#unread.has(source.origin.source) && !worker.removing) return;
-    worker.remove(gracePeriodSeconds(worker.pod));
+  #reconcileActive(slot: Slot, active: NonNullable<Slot['active']>): void {
+    const { worker, source } = active;
+    if (!this.#isDesired(slot, active)) return worker.remove(gracePeriodSeconds(worker.pod));
+    if (slot.desired !== undefined && slot.desired !== source) this.#update(slot, worker, slot.desired);
+  }
+
+  /** A pod of a source that has not been read yet is desired until it is. */
+  #isDesired({ desired }: Slot, { worker, source }: NonNullable<Slot['active']>): boolean {
+    if (desired !== undefined) return this.#sameVersion(desired.pod, source.pod);
+    return this.#unread.has(source.origin.source) && !worker.removing;
   }
 
   /** A pod that was updated on the API server stays the same pod; a changed manifest is a new one. */
@@ -309,8 +322,7 @@ export class PodManager {
 
   /** A rejected pod is terminal before it starts. */
   #rejection(source: SourcePod): TerminalPhase | undefined {
-    const others = this.entries().filter(({ end }) => end === undefined);
-    const verdict = this.#deps.refuse(source, others);
+    const verdict = this.#deps.refuse(source, this.occupants());
     if (verdict === undefined) return undefined;
     if (!('victims' in verdict)) {
       this.#deps.warned?.(source.pod, verdict.reason, verdict.message);

@@ -4,7 +4,7 @@
 
 import type { Pod } from '#api/gen/core-v1.ts';
 import type { Clock } from '#api/kit/clock.ts';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { describeError } from '#api/kit/error-chain.ts';
 import type { Logger } from '#api/kit/logger.ts';
 

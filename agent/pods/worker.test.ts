@@ -5,10 +5,10 @@ import type { Int64 } from '#api/kit/int64.ts';
 import { silentLogger } from '#api/kit/logger.ts';
 import { combineFailures } from '#volumes/errors/setup-error.ts';
 import { podIdentity } from '../pod-identity/identity.ts';
-import type { PodOperations } from './operations/operations.ts';
-import type { RecordChanges } from './record/record-writer.ts';
+import type { RecordChanges } from './record/record.ts';
 import { podStatus } from './status/status.ts';
-import { type PodStart, PodWorker } from './worker.ts';
+import { PodWorker } from './worker.ts';
+import type { PodOperations, PodStart } from './worker-contract.ts';
 import { TestWorld, WORLD_POD_UID } from './world.fixture.ts';
 
 const POD: Pod = {

@@ -3,26 +3,21 @@
 
 import type { Pod, PodStatus } from '#api/gen/core-v1.ts';
 
-import { type Backoff, createBackoff } from '#api/kit/backoff.ts';
-import type { Clock } from '#api/kit/clock.ts';
+import { createBackoff } from '#api/kit/backoff.ts';
 import { type Int64, secondsInMs } from '#api/kit/int64.ts';
 import { createLimiter } from '#api/kit/limiter.ts';
-import type { Logger } from '#api/kit/logger.ts';
 import { createLoop, type Loop } from '#api/kit/loop.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { VolumeError } from '#volumes/errors/volume-error.ts';
-import type { RuntimeView } from '../observe/runtime-view.ts';
 import type { PodObservation } from '../observe/types.ts';
 import type { PodIdentity } from '../pod-identity/identity.ts';
 import { type ProbeVerdict } from '../probes/verdict.ts';
 import { containerHash } from '../runtime/config/hash.ts';
-import { appContainers, isOutdated } from './decide/containers.ts';
-import { afterRestart } from './decide/crash-backoff.ts';
+import { ContainerStarts } from './container-starts.ts';
+import { appContainers } from './decide/containers.ts';
 import { decidePod } from './decide/decide.ts';
 import {
   type ActionOf,
-  type ContainerProgress,
-  type ContainerSpec,
   containerKey,
   type Decision,
   operationKey,
@@ -35,52 +30,7 @@ import {
 import { withEphemeralContainersOf } from './decide/ephemeral.ts';
 import { failureEvents, UPSTREAM_MOUNT_TIMEOUT_MS } from './failure-events.ts';
 import { OperationSet } from './operation-set.ts';
-import type { PodOperations } from './operations/operations.ts';
-import type { RecordChanges } from './record/record-writer.ts';
-
-export interface PodWorkerDeps {
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly view: RuntimeView;
-  readonly operations: PodOperations;
-  /** Starts and stops probes to match the running containers; `undefined` stops all probes of the pod. */
-  readonly syncProbes: (pod: Pod, observed: PodObservation | undefined) => void;
-  readonly probeVerdict: (containerId: string) => ProbeVerdict | undefined;
-  /** Persists changes of the pod for the next agent. */
-  readonly save: (changes: RecordChanges) => Promise<void>;
-  readonly status: (facts: StatusFacts) => PodStatus;
-  /** Also called when the removal of the pod starts. */
-  readonly onStatus: (status: PodStatus) => void;
-  readonly warn: (reason: string, message: string, container?: Pick<ContainerSpec, 'name'>) => void;
-  readonly keepTerminatedVolumes: boolean;
-}
-
-/** Input of the status. */
-export interface StatusFacts {
-  readonly pod: Pod;
-  readonly observed: PodObservation;
-  readonly progress: PodProgress;
-  /** The pod is being deleted. */
-  readonly isRemoved: boolean;
-  readonly waiting: ReadonlyMap<string, WaitingReason>;
-  readonly previous: PodStatus | undefined;
-}
-
-export interface PodStart {
-  readonly pod: Pod;
-  readonly identity: PodIdentity;
-  readonly startedAtMs: number;
-  readonly terminal: TerminalPhase | undefined;
-  /** The pod was admitted by an earlier agent: volumes may be mounted. */
-  readonly adopted: boolean;
-}
-
-/** Requested removal of a pod. */
-export interface PodDeletion {
-  /** Wall time of the first request plus the grace period. */
-  readonly atMs: number;
-  readonly gracePeriodSeconds: Int64;
-}
+import type { PodDeletion, PodStart, PodWorkerDeps } from './worker-contract.ts';
 
 /** Backoff of failed operations, including failed container starts. */
 const RETRY = { initialMs: 1_000, maxMs: 10_000, resetAfterMs: 60_000 } as const;
@@ -91,15 +41,13 @@ export class PodWorker {
   readonly #startedAtMs: number;
   readonly #loop: Loop;
   readonly #operations: OperationSet<PodAction['kind']>;
-  readonly #containers = new Map<string, ContainerProgress>();
-  readonly #attempts = new Map<string, number>();
+  readonly #starts = new ContainerStarts(createBackoff(RETRY));
   readonly #stoppedSandboxes = new Set<string>();
   readonly #removed = new AbortController();
   readonly #changes = createLimiter(1);
   #pod: Pod;
-  #startBackoff: Backoff = createBackoff(RETRY);
   #intent: PodIntent = { kind: 'run' };
-  #removalAskedAtMs: number | undefined;
+  #removalRequestedAtMs: number | undefined;
   #volumes: PodProgress['volumes'];
   /** Wall time (ms) since which the pod waits for its volumes, or of the last event about that. */
   #mountingSinceMs: number | undefined;
@@ -153,9 +101,9 @@ export class PodWorker {
   /** Set while the pod is being removed. */
   get deletion(): PodDeletion | undefined {
     const intent = this.#intent;
-    if (intent.kind !== 'remove' || this.#removalAskedAtMs === undefined) return undefined;
+    if (intent.kind !== 'remove' || this.#removalRequestedAtMs === undefined) return undefined;
     const { gracePeriodSeconds } = intent;
-    return { atMs: this.#removalAskedAtMs + secondsInMs(gracePeriodSeconds), gracePeriodSeconds };
+    return { atMs: this.#removalRequestedAtMs + secondsInMs(gracePeriodSeconds), gracePeriodSeconds };
   }
 
   /** Schedules a decision. */
@@ -166,10 +114,7 @@ export class PodWorker {
   /** Retries failed operations immediately, for instance because a required object has appeared. */
   retry(): void {
     this.#operations.forgetFailures();
-    for (const [name, entry] of this.#containers) {
-      if (entry.failure === undefined) continue;
-      this.#containers.set(name, { ...entry, failure: { ...entry.failure, retryAtMs: 0 } });
-    }
+    this.#starts.retry();
     this.#loop.wake();
   }
 
@@ -195,7 +140,7 @@ export class PodWorker {
       const next = withEphemeralContainersOf(pod, this.#pod);
       const before = this.#pod.spec?.ephemeralContainers?.length ?? 0;
       const added = (next.spec?.ephemeralContainers?.length ?? 0) > before;
-      this.#resetChangedContainers(this.#pod, next);
+      this.#starts.resetChanged(this.#pod, next);
       this.#pod = next;
       if (added && this.#volumes === 'mounted') this.#volumes = 'unknown';
       this.#loop.wake();
@@ -215,7 +160,7 @@ export class PodWorker {
     const intent = this.#intent;
     if (intent.kind === 'remove' && gracePeriodSeconds >= intent.gracePeriodSeconds) return;
     this.#intent = { kind: 'remove', gracePeriodSeconds };
-    this.#removalAskedAtMs ??= this.#deps.clock.now();
+    this.#removalRequestedAtMs ??= this.#deps.clock.now();
     this.#operations.abandon(new Error('pod is being removed'));
     this.#loop.wake();
     this.#deps.onStatus(this.status());
@@ -286,8 +231,9 @@ export class PodWorker {
 
   #progress(observed: PodObservation): PodProgress {
     const probes = new Map<string, ProbeVerdict>();
-    for (const { id, name, attempt, state } of observed.containers) {
-      this.#attempts.set(name, Math.max(this.#attempts.get(name) ?? 0, attempt + 1));
+    for (const container of observed.containers) {
+      const { id, state } = container;
+      this.#starts.noteAttempt(container);
       const verdict = state === 'running' ? this.#deps.probeVerdict(id) : undefined;
       if (verdict !== undefined) probes.set(id, verdict);
     }
@@ -296,8 +242,8 @@ export class PodWorker {
       volumes: this.#volumes,
       retryAtMs: this.#operations.retryAtMs,
       stoppedSandboxes: this.#stoppedSandboxes,
-      containers: this.#containers,
-      attempts: this.#attempts,
+      containers: this.#starts.progress,
+      attempts: this.#starts.attempts,
       probes,
       terminal: this.#terminal,
       startedAtMs: this.#startedAtMs,
@@ -364,34 +310,14 @@ export class PodWorker {
     await this.#deps.save({ terminal: this.#terminal });
   }
 
-  /** Resets backoff and failure of containers whose spec has changed. */
-  #resetChangedContainers(before: Pod, next: Pod): void {
-    for (const spec of appContainers(next)) {
-      const old = appContainers(before).find(({ name }) => name === spec.name);
-      if (old === undefined || containerHash(old) === containerHash(spec)) continue;
-      this.#containers.delete(spec.name);
-      this.#startBackoff.reset(spec.name);
-    }
-  }
-
   async #startContainer(action: ActionOf<'startContainer'>, signal: AbortSignal): Promise<void> {
-    const { name } = action.spec;
-    const { previous } = action;
-    const isReplaced = previous !== undefined && isOutdated(action.spec, previous);
-    const before = isReplaced ? undefined : this.#containers.get(name)?.crash;
+    const before = this.#starts.restartBackoff(action);
     const outcome = await this.#deps.operations.startContainer(this.pod, action, signal);
-    const nowMs = this.#deps.clock.now();
-    const wanted = appContainers(this.#pod).find((spec) => spec.name === name) ?? action.spec;
+    const { spec } = action;
+    const wanted = appContainers(this.#pod).find(({ name }) => name === spec.name) ?? spec;
     // The outcome of the replaced container does not count for this one.
-    if (containerHash(wanted) !== containerHash(action.spec)) return;
-    if (outcome.kind === 'started') {
-      const crash = previous === undefined ? before : afterRestart(before, previous.finishedAtMs, nowMs);
-      this.#containers.set(name, crash === undefined ? {} : { crash });
-      return;
-    }
-    const retryAtMs = outcome.retryAtMs ?? nowMs + this.#startBackoff.fail(name, nowMs);
-    const failure = { reason: outcome.reason, message: outcome.message, retryAtMs };
-    this.#containers.set(name, before === undefined ? { failure } : { crash: before, failure });
+    if (containerHash(wanted) !== containerHash(spec)) return;
+    this.#starts.settle(action, outcome, before, this.#deps.clock.now());
   }
 
   #onFailed(kind: PodAction['kind'], error: Error, retryMs: number): void {

@@ -5,7 +5,7 @@ import { RuntimeView } from '../observe/runtime-view.ts';
 import type { ObservedContainer, ObservedSandbox } from '../observe/types.ts';
 import { initContainers, isSidecar } from './decide/containers.ts';
 import type { ActionOf } from './decide/decision-types.ts';
-import type { PodOperations } from './operations/operations.ts';
+import type { PodOperations } from './worker-contract.ts';
 
 /** Outcome of a call: success, at once or when the test completes it; failure without effect; or failure
  *  after it took effect. */

@@ -1,5 +1,6 @@
 /** Commands in containers for probes and hooks, over CRI. */
-import { asError, type Clock, type Timer } from '#api/kit/clock.ts';
+import type { Clock, Timer } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { RuntimeService } from '#cri/gen/cri-v1.ts';
 import type { ExecResult, ExecSync } from './exec.ts';
 

@@ -4,8 +4,7 @@
 
 import { readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { asError } from '#api/kit/clock.ts';
-import { hasCode } from '#api/kit/errno.ts';
+import { asError, hasCode } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { isObject } from '#api/kit/object.ts';
 

@@ -2,7 +2,8 @@
  *  run is bounded by its timeout, and the next one starts after it has completed. */
 
 import type { Container, Probe } from '#api/gen/core-v1.ts';
-import { asError, type Clock, type Timer } from '#api/kit/clock.ts';
+import type { Clock, Timer } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import {
   afterOutcome,
   firstProbeDelayMs,

@@ -1,7 +1,8 @@
 /** Lease and status over time, with an in-memory server. */
 import { describe, expect, test } from 'vitest';
 import type { Node, NodeStatus } from '#api/gen/core-v1.ts';
-import { asError, createFakeClock } from '#api/kit/clock.ts';
+import { createFakeClock } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { silentLogger } from '#api/kit/logger.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import type { ApiClient, Json } from '../api-client/client.ts';

@@ -2,7 +2,7 @@
  *  known state stays. */
 
 import type { Node } from '#api/gen/core-v1.ts';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { createListeners } from '#api/kit/listeners.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { Json } from '../api-client/client.ts';

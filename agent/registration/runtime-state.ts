@@ -2,7 +2,8 @@
  *  does not respond for a moment, as during its restart, does not count as down. Source: upstream's runtime
  *  state, 1.24. */
 
-import { asError, type Clock, sleep } from '#api/kit/clock.ts';
+import { type Clock, sleep } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { createListeners } from '#api/kit/listeners.ts';
 import type { Logger } from '#api/kit/logger.ts';
 

@@ -2,7 +2,8 @@
 
 import type { Node } from '#api/gen/core-v1.ts';
 import { createBackoff } from '#api/kit/backoff.ts';
-import { asError, type Clock } from '#api/kit/clock.ts';
+import type { Clock } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createLoop } from '#api/kit/loop.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';

@@ -2,7 +2,7 @@
  *  Reasons and order as upstream's topology manager, release 1.24. */
 
 import type { Pod } from '#api/gen/core-v1.ts';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { MetricsRegistry } from '#api/kit/metrics.ts';
 import type { Refusal } from '../admission/admit.ts';

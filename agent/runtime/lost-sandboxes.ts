@@ -6,8 +6,7 @@
 import { readFile } from 'node:fs/promises';
 import { createConnection, createServer } from 'node:net';
 import { join } from 'node:path';
-import { asError } from '#api/kit/clock.ts';
-import { hasCode } from '#api/kit/errno.ts';
+import { asError, hasCode } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import type { PodSandbox, RuntimeService } from '#cri/gen/cri-v1.ts';

@@ -2,8 +2,7 @@
  *  unavailable. */
 
 import { stat } from 'node:fs/promises';
-import { asError } from '#api/kit/clock.ts';
-import { hasCode } from '#api/kit/errno.ts';
+import { asError, hasCode } from '#api/kit/errno.ts';
 import type { Wait, Waits } from '#api/kit/waits.ts';
 import type { CriConnection } from '#cri/client/connection.ts';
 import { parseEndpoint } from '#cri/client/endpoint.ts';

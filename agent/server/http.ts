@@ -6,7 +6,7 @@ import {
   type ServerOptions,
   type ServerResponse,
 } from 'node:http';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { limitConnections } from '#api/kit/sockets/connection-limits.ts';
 import { type ClaimedSocket, listenOnSocket } from '#api/kit/sockets/unix-socket.ts';

@@ -3,7 +3,7 @@
 import type { Pod } from '#api/gen/core-v1.ts';
 import { formatTime } from '#api/meta/time.ts';
 import type { PodEntry } from '../pods/pod-manager.ts';
-import type { PodDeletion } from '../pods/worker.ts';
+import type { PodDeletion } from '../pods/worker-contract.ts';
 import type { DesiredState, RejectedManifest } from '../sources/types.ts';
 
 /** As upstream, the deletion timestamp is when the grace period is over. */

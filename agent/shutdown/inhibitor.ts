@@ -3,7 +3,7 @@
  *  this process dies. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 
 export interface Inhibitor {
   /** Releases the lock, so that the shutdown continues. */

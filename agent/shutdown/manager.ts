@@ -7,7 +7,8 @@
  *  Source: upstream's node shutdown manager, release 1.24. */
 
 import type { Pod } from '#api/gen/core-v1.ts';
-import { asError, type Clock, sleep } from '#api/kit/clock.ts';
+import { type Clock, sleep } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { type ShutdownGroup, type ShutdownPeriod, shutdownGroups, wholePeriod } from './decide.ts';
 import type { Inhibitor } from './inhibitor.ts';

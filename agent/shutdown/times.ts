@@ -1,6 +1,7 @@
 /** Start and end time of the last graceful shutdown, persisted for reports after the next boot.
  *  Source: upstream's node shutdown manager (its metrics and its file), release 1.24. */
-import { asError, type Clock } from '#api/kit/clock.ts';
+import type { Clock } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { MetricsRegistry } from '#api/kit/metrics.ts';
 import type { StateFile } from '../resources/state/state-file.ts';

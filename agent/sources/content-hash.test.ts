@@ -1,6 +1,6 @@
 import { assert, jsonValue, property } from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { canonicalJson, contentHash } from './content-hash.ts';
+import { canonicalJson, contentHash } from './static-identity.ts';
 
 /** Returns the same value with reversed keys in every object. */
 function reversed(value: unknown): unknown {

@@ -1,7 +1,8 @@
 /** Runs the sources and maintains the merged desired state. Decides nothing about pods. */
 
 import { createBackoff } from '#api/kit/backoff.ts';
-import { asError, type Clock, sleep } from '#api/kit/clock.ts';
+import { type Clock, sleep } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { createListeners } from '#api/kit/listeners.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { type Holders, holdersOf, mergeSnapshots } from './merge.ts';

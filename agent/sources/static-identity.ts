@@ -4,10 +4,10 @@
  *  Deviation: `config.hash` is the digest of the content even when the manifest has its own uid, so that a
  *  changed manifest with a fixed uid still replaces its pod. See docs/decisions on static identity. */
 
+import { createHash } from 'node:crypto';
 import type { Pod, Toleration } from '#api/gen/core-v1.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
-import { canonicalJson, contentHash } from './content-hash.ts';
 import type { ManifestOrigin, SourceName } from './types.ts';
 
 export const DEFAULT_NAMESPACE = 'default';
@@ -136,4 +136,24 @@ export function validateStaticIdentity(pod: Pod): readonly FieldError[] {
       detail: 'must be at most 63 letters, digits, "-" or ".", beginning and ending with a letter or digit',
     },
   ];
+}
+
+/** Returns JSON with sorted keys; `undefined` members are omitted, as in JSON.stringify. */
+export function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map((item: unknown) => canonicalJson(item ?? null)).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
+  const members = Object.entries(value)
+    .filter(([, member]) => member !== undefined)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, member]) => `${JSON.stringify(key)}:${canonicalJson(member)}`);
+  return `{${members.join(',')}}`;
+}
+
+/** Returns 32 hexadecimal digits over the parts, each terminated so that moving text between them changes the
+ *  digest.
+ *  MD5 as upstream: the digest identifies content, it does not protect it. */
+export function contentHash(...parts: readonly string[]): string {
+  const hash = createHash('md5');
+  for (const part of parts) hash.update(`${part.length}:`).update(part);
+  return hash.digest('hex');
 }

@@ -1,5 +1,6 @@
 /** Background work of the agent. */
-import { asError, sleep } from '#api/kit/clock.ts';
+import { sleep } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { value as quantityValue } from '#api/meta/quantity.ts';
 import { containerLogPath } from '../logs/paths.ts';
 import { createLogRotator } from '../logs/rotation-manager.ts';

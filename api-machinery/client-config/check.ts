@@ -87,8 +87,8 @@ function checkMethods(user: UserEntry, report: Report): void {
 
 function checkImpersonation({ impersonate }: UserEntry, report: Report): void {
   const { user, uid, groups, extra } = impersonate;
-  const asks = uid !== '' || groups.length > 0 || Object.keys(extra).length > 0;
-  if (asks && user === '')
+  const impersonates = uid !== '' || groups.length > 0 || Object.keys(extra).length > 0;
+  if (impersonates && user === '')
     report('FieldValueRequired', 'as', 'as-uid, as-groups and as-user-extra need a user');
   const check = (name: string, value: string): void => {
     if (!UNFIT_FOR_HEADER.test(value)) return;

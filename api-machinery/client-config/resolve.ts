@@ -2,7 +2,7 @@
  *  injected function. Source: client configuration, document 2 §5.3 and §5.8. */
 
 import { dirname, resolve } from 'node:path';
-import { asError } from '../kit/clock.ts';
+import { asError } from '../kit/errno.ts';
 import { trimEnd } from '../kit/trim-end.ts';
 import type { FieldError } from '../meta/field-error.ts';
 import { parsePem } from '../pki/pem.ts';

@@ -43,7 +43,7 @@ describe('parseDocuments', () => {
     expect(summary(text)).toEqual(expected);
   });
 
-  it('keeps the good documents beside a bad one', () => {
+  it('returns the valid documents beside an invalid one', () => {
     expect(summary('a: 1\n---\nb: [\n---\nc: 3\n')).toEqual([
       ['1', 1, { a: 1 }, 0],
       ['2', 3, undefined, 1],
@@ -87,7 +87,7 @@ describe('parseDocuments', () => {
 describe('parseDocumentsInTurns', () => {
   const text = Array.from({ length: 400 }, (_, index) => `a: ${index}\nb: [1, 2, 3]`).join('\n---\n');
 
-  it('gives what parseDocuments gives', async () => {
+  it('returns the result of parseDocuments', async () => {
     const { signal } = new AbortController();
     expect(await parseDocumentsInTurns(text, signal)).toEqual(parseDocuments(text));
   });

@@ -68,7 +68,7 @@ describe('parseJsonBytes', () => {
     });
   });
 
-  it('refuses what is too deep or too large before it is parsed', () => {
+  it('rejects text that is too deep or too large before it is parsed', () => {
     const deep = Buffer.from('['.repeat(1_000_000));
     expect(() => parseJsonBytes(deep)).toThrow(/deeper than 100/);
     expect(() => parseJsonBytes(Buffer.from('"12345"'), { maxBytes: 5 })).toThrow(/larger than 5/);

@@ -2,7 +2,7 @@
  *  in the text; fewer in the value mean a duplicate key. Only then, or if the text is not JSON, the slower
  *  reader that knows positions runs. */
 
-import { asError } from '../kit/clock.ts';
+import { asError } from '../kit/errno.ts';
 import { findDuplicates, type JsonValue, parseJson } from './json.ts';
 import { parseJsonText } from './json-text.ts';
 import { DEFAULT_TEXT_LIMITS, positionOf, type TextLimits, TextSyntaxError } from './limits.ts';

@@ -17,7 +17,7 @@ function run(text: string): { readonly value: unknown; readonly steps: number } 
 }
 
 describe('parseJsonInSteps', () => {
-  test('gives what reading it at once gives, however the text is laid out', () => {
+  test('returns the result of reading it at once, however the text is laid out', () => {
     const object = dictionary(string(), jsonValue(), { maxKeys: 4 });
     const list = record({ kind: string(), items: array(object, { maxLength: 40 }), metadata: object });
     assert(

@@ -7,7 +7,7 @@ describe('JSON texts', () => {
     ['a backslash', '{"a":1,"\\\\":2}', '{"a":1,"\\"":2}', '"'],
     ['a backslash by its number', '{"b":1,"\\u005C":2}', '{"b":1,"\\n":2}', '\n'],
     [
-      'what a field of a list looks like, escaped',
+      'an escaped field of a list',
       '{"c":1,"k:{\\\\\\"name\\\\":2}',
       '{"c":1,"k:{\\"name\\":":2}',
       'k:{"name":',

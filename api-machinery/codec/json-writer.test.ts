@@ -9,7 +9,7 @@ const written = (value: object): string => finish(writeJsonSteps(value)).toStrin
 const wide = Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`k${index}`, [index, {}]]));
 
 describe('writeJsonSteps', () => {
-  test('writes what JSON.stringify writes', () => {
+  test('writes the text of JSON.stringify', () => {
     fc.assert(
       fc.property(fc.oneof(fc.array(fc.jsonValue()), fc.dictionary(fc.string(), fc.jsonValue())), (value) => {
         expect(written(value)).toBe(JSON.stringify(value));

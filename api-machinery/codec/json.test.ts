@@ -14,7 +14,7 @@ function errorOf(work: () => unknown): TextSyntaxError {
 }
 
 describe('parseJson', () => {
-  it('reads what a value was written as, to the same value', () => {
+  it('reads the text of a value as the same value', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 6 }), fc.constantFrom(0, 1, '\t', ' \n'), (value, indent) => {
         const text = JSON.stringify(value);
@@ -25,7 +25,7 @@ describe('parseJson', () => {
     );
   });
 
-  it('refuses what JSON.parse refuses', () => {
+  it('rejects the texts that JSON.parse rejects', () => {
     const nearly = fc.tuple(
       fc.json({ maxDepth: 2 }),
       fc.nat(),

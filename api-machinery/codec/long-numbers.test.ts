@@ -34,7 +34,7 @@ describe('hasLongNumber', () => {
   });
 });
 
-test('numbers in long texts are found in what the engine made of them', () => {
+test('numbers in long texts are found in the values of the engine', () => {
   const filler = `"${'x'.repeat(20_000)}"`;
   const odd = 2n ** 53n + 1n;
   for (const number of [odd, -odd, 2n ** 53n]) {

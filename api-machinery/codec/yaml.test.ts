@@ -86,7 +86,7 @@ describe('limits', () => {
     for (const text of [inFlow, inBlocks]) expect(() => parseYaml(text)).toThrow(/deeper than 100 levels/);
   });
 
-  it('accept what is just deep enough', () => {
+  it('accept the maximum depth', () => {
     const text = `${'['.repeat(100)}${']'.repeat(100)}`;
     expect(parseYaml(text)[0]?.errors).toEqual([]);
     expect(parseYaml(`[${text}]`)[0]?.errors[0]?.detail).toContain('deeper');
@@ -117,7 +117,7 @@ describe('limits', () => {
 });
 
 describe('formatYaml', () => {
-  it('quotes what YAML 1.1 would read as something else', () => {
+  it('quotes scalars that YAML 1.1 would read as another type', () => {
     expect(formatYaml({ a: 'yes', b: '0644', c: '1', d: 'true', e: 'null' })).toBe(
       'a: "yes"\nb: "0644"\nc: "1"\nd: "true"\ne: "null"\n',
     );

@@ -1,5 +1,6 @@
 /** Time as a dependency: everything that waits or compares times gets a Clock, so that tests can pass a
  *  fake. */
+import { asError } from './errno.ts';
 
 export interface Timer {
   cancel(): void;
@@ -48,11 +49,6 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
     }
     signal?.addEventListener('abort', onAbort, { once: true });
   });
-}
-
-/** Returns the thrown value as an Error; anything else is wrapped with its text. */
-export function asError(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error(String(thrown));
 }
 
 export interface FakeClock extends Clock {

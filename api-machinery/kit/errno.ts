@@ -1,5 +1,9 @@
-/** Codes of system errors. */
-import { asError } from './clock.ts';
+/** Thrown values as errors, and codes of system errors. */
+
+/** Returns the thrown value as an Error; anything else is wrapped with its text. */
+export function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
+}
 
 /** Returns the `code` of a system error (`ENOENT`), or undefined for any other thrown value. */
 export function errorCode(thrown: unknown): string | undefined {

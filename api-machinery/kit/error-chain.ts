@@ -1,7 +1,7 @@
 /** Chains of an error and its causes as a message without repetitions. Many errors end with the message of
  *  their cause. */
 
-import { asError } from './clock.ts';
+import { asError } from './errno.ts';
 
 const MAX_CHAIN_LENGTH = 5;
 /** Node appends this advice to messages about untrusted certificates. It is useless to users of a program,

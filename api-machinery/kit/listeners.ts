@@ -1,7 +1,7 @@
 /** Listener sets with one rule: a listener that throws is reported, and the others are called
  *  nevertheless. The owner of the process logs the reports (`logListenerFailures`). */
 import { channel } from 'node:diagnostics_channel';
-import { asError } from './clock.ts';
+import { asError } from './errno.ts';
 import type { Logger } from './logger.ts';
 
 export interface Listeners<Args extends readonly unknown[] = []> {

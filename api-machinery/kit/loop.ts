@@ -1,6 +1,7 @@
 /** A serial loop that runs a step whenever it is woken, never two at once, and stops on abort.
  *  Wakes during a step cause exactly one more step, which sees the newest state. */
-import { asError, type Clock, type Timer } from './clock.ts';
+import type { Clock, Timer } from './clock.ts';
+import { asError } from './errno.ts';
 
 export interface Loop {
   /** Requests a step as soon as possible. Cheap, may be called from anywhere. */

@@ -1,5 +1,5 @@
 /** Runs one task per key at a time: callers that arrive while it runs share its result. */
-import { asError } from './clock.ts';
+import { asError } from './errno.ts';
 
 export interface SingleFlight<T> {
   /** Joins the task in flight for `key`, or starts `task`. A caller whose `signal` fires leaves at once

@@ -11,7 +11,7 @@ export function finish<T>(steps: Steps<T>): T {
   }
 }
 
-/** Asked after every step: a promise is waited for before the next. */
+/** Called after every step: a promise is waited for before the next. */
 export type Turns = () => Promise<void> | undefined;
 
 /** In turns. @throws what the work throws */

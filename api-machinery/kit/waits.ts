@@ -1,6 +1,7 @@
 /** Registry of the process's long waits: each is logged once, listed while it lasts, and logged when it is
  *  resolved. Short waits leave no trace. */
-import { asError, type Clock, type Timer } from './clock.ts';
+import type { Clock, Timer } from './clock.ts';
+import { asError } from './errno.ts';
 import { createListeners } from './listeners.ts';
 import type { Logger } from './logger.ts';
 

@@ -1,7 +1,8 @@
 /** Work queue of keys, as in upstream's controllers: one worker per key at a time; a key added during its
  *  work becomes due once more. A key whose work fails is retried with backoff. */
 import { type BackoffPolicy, createBackoff } from './backoff.ts';
-import { asError, type Clock, type Timer } from './clock.ts';
+import type { Clock, Timer } from './clock.ts';
+import { asError } from './errno.ts';
 
 export interface WorkQueue {
   /** Makes a key due now. */

@@ -20,7 +20,7 @@ describe('parseFieldSelector', () => {
     expect(() => parseFieldSelector(text)).toThrow(SelectorError);
   });
 
-  it('parses what it formats', () => {
+  it('parses its own output', () => {
     const requirement = fc.record({
       field: fc.constantFrom('metadata.name', 'spec.x'),
       equal: fc.boolean(),

@@ -34,7 +34,7 @@ describe('parseIp and formatIp', () => {
     },
   );
 
-  test('read back what they write', () => {
+  test('parse their own output', () => {
     fc.assert(
       fc.property(fc.oneof(fc.ipV4(), fc.ipV6()), (text) => {
         const ip = parseIp(text);

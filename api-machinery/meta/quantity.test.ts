@@ -212,7 +212,7 @@ describe('properties', () => {
     );
   });
 
-  it('reads back exactly what it writes', () => {
+  it('parses its own output exactly', () => {
     fc.assert(
       fc.property(fc.oneof(quantities, roundQuantities), (quantity) => {
         expect(parseQuantity(formatQuantity(quantity)).nanos).toBe(quantity.nanos);

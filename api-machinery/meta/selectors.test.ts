@@ -109,7 +109,7 @@ function thrownBy(work: () => unknown): unknown {
 }
 
 describe('properties', () => {
-  it('parses what it formats', () => {
+  it('parses its own output', () => {
     fc.assert(
       fc.property(fc.array(requirements), (list) => {
         expect(parseLabelSelector(formatLabelSelector(list))).toEqual(list);

@@ -19,7 +19,7 @@ describe('attachableVolumeName', () => {
     ['fc by identifier', { fc: { wwids: ['w'] } }, 'x.io/fc/[w]'],
     ['fc without either', { fc: { targetWWNs: ['a'] } }, undefined],
     ['rbd', { rbd: { monitors: ['m1', 'm2'], image: 'i' } }, 'x.io/rbd/[m1 m2]:i'],
-    ['what is not attached', {}, undefined],
+    ['a volume that is not attached', {}, undefined],
   ])('of %s', (_, source, expected) => {
     expect(attachableVolumeName('x.io', source)).toBe(expected);
   });

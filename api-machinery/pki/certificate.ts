@@ -162,7 +162,11 @@ export function alternativeNames(terms: AlternativeNames): readonly der.Asn1[] {
   ];
 }
 
-function extensions(terms: CertificateTerms, issuerKey: KeyObject, authority: boolean): der.Asn1 {
+/** `root`: a self-signed authority; `cross`: an authority signed by another one. */
+type CertificateKind = 'end' | 'root' | 'cross';
+
+function extensions(terms: CertificateTerms, issuerKey: KeyObject, kind: CertificateKind): der.Asn1 {
+  const authority = kind !== 'end';
   const { subject, extendedUsages = [], keyUsages = authority ? AUTHORITY_USAGES : DEFAULT_USAGES } = terms;
   const alternatives = alternativeNames(terms);
   const usages = extendedUsages.map((usage) => der.oid(EXTENDED_USAGES[usage]));
@@ -173,7 +177,7 @@ function extensions(terms: CertificateTerms, issuerKey: KeyObject, authority: bo
     ...(usages.length === 0 ? [] : [extension(OIDS.extendedUsage, false, der.sequence(...usages))]),
     extension(OIDS.basicConstraints, true, authority ? der.sequence(der.boolean(true)) : der.sequence()),
     extension(OIDS.subjectKeyId, false, der.octets(keyId(terms.publicKey))),
-    ...(authority
+    ...(kind === 'root'
       ? []
       : [extension(OIDS.authorityKeyId, false, der.sequence(der.taggedBytes(0, keyId(issuerKey))))]),
     ...(alternatives.length === 0
@@ -195,7 +199,12 @@ interface Issuer {
   readonly key: KeyObject;
 }
 
-function makeCertificate(terms: CertificateTerms, issuer: Issuer, authority: boolean): string {
+function makeCertificate(
+  terms: CertificateTerms,
+  issuer: Issuer,
+  kind: CertificateKind,
+  name: der.Asn1 = formatName(terms.subject),
+): string {
   const algorithm = signatureAlgorithm(issuer.key);
   const serial = randomBytes(16);
   serial[0] = ((serial[0] ?? 0) & 0x7f) | 0x40;
@@ -205,9 +214,9 @@ function makeCertificate(terms: CertificateTerms, issuer: Issuer, authority: boo
     algorithm,
     issuer.name,
     der.sequence(der.time(terms.notBefore), der.time(terms.notAfter)),
-    formatName(terms.subject),
+    name,
     der.fromDer(terms.publicKey.export({ type: 'spki', format: 'der' })),
-    der.tagged(3, extensions(terms, createPublicKey(issuer.key), authority)),
+    der.tagged(3, extensions(terms, createPublicKey(issuer.key), kind)),
   );
   const signature = sign('sha256', der.toDer(body), issuer.key);
   return formatPem('CERTIFICATE', der.toDer(der.sequence(body, algorithm, der.bits(signature))));
@@ -218,14 +227,14 @@ export function createAuthority(subject: Subject, notBefore: Date, notAfter: Dat
   const key = createKey();
   const terms = { subject, publicKey: createPublicKey(key), notBefore, notAfter };
   return {
-    certificate: makeCertificate(terms, { name: formatName(subject), key }, true),
+    certificate: makeCertificate(terms, { name: formatName(subject), key }, 'root'),
     key: formatKey(key),
   };
 }
 
 /** Issues a self-signed certificate (PEM) that is not an authority. */
 export function issueSelfSigned(key: KeyObject, terms: CertificateTerms): string {
-  return makeCertificate(terms, { name: formatName(terms.subject), key }, false);
+  return makeCertificate(terms, { name: formatName(terms.subject), key }, 'end');
 }
 
 /** Returns the subject of a certificate, exactly as encoded there. */
@@ -237,13 +246,34 @@ function subjectOf(certificate: X509Certificate): der.Asn1 {
   return subject;
 }
 
+const issuerOf = ({ certificate, key }: Identity): Issuer => ({
+  name: subjectOf(new X509Certificate(certificate)),
+  key: createPrivateKey(key),
+});
+
 /** Issues a certificate (PEM) signed by the authority. */
 export function issueCertificate(authority: Identity, terms: CertificateTerms): string {
-  const issuer = {
-    name: subjectOf(new X509Certificate(authority.certificate)),
-    key: createPrivateKey(authority.key),
+  return makeCertificate(terms, issuerOf(authority), 'end');
+}
+
+/** Certifies another authority: who trusts the first one then accepts the certificates of the other. Valid as
+ *  long as both are. Without extended usages, for any purpose. */
+export function crossSign(
+  authority: Identity,
+  other: string,
+  extendedUsages: readonly ExtendedUsage[] = [],
+): string {
+  const [own, certified] = [new X509Certificate(authority.certificate), new X509Certificate(other)];
+  const timesOf = (text: (each: X509Certificate) => string): readonly number[] =>
+    [own, certified].map((each) => Date.parse(text(each)));
+  const terms: CertificateTerms = {
+    subject: { commonName: '' },
+    publicKey: certified.publicKey,
+    extendedUsages,
+    notBefore: new Date(Math.max(...timesOf(({ validFrom }) => validFrom))),
+    notAfter: new Date(Math.min(...timesOf(({ validTo }) => validTo))),
   };
-  return makeCertificate(terms, issuer, false);
+  return makeCertificate(terms, issuerOf(authority), 'cross', subjectOf(certified));
 }
 
 /** Creates a new key and issues its certificate. */

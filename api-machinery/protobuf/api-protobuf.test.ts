@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { ProtobufError } from '../codec/protobuf/error.ts';
+import { finish } from '../kit/steps.ts';
 import resources from '../schema/data/api-resources.json' with { type: 'json' };
 import { decode } from '../schema/decode.ts';
 import {
@@ -15,6 +16,7 @@ import {
 import { VOCABULARIES } from '../vocabulary.ts';
 import { createApiProtobuf } from './api-protobuf.ts';
 import { unwrapMessage, wrapMessage } from './envelope.ts';
+import { protobufLengthSteps } from './length.ts';
 
 const { plat, kubernetes } = VOCABULARIES;
 const protobuf = createApiProtobuf(plat);
@@ -129,6 +131,8 @@ describe('round trips', () => {
         const back = protobuf.decodeMessage(typeRef, bytes);
         expect(canonical(typeRef, back)).toEqual(canonical(typeRef, object));
         expect(protobuf.encodeMessage(typeRef, back).equals(bytes)).toBe(true);
+        const length = finish(protobufLengthSteps(typeRef, object, plat, { most: 1e9 }));
+        expect(length).toBeLessThanOrEqual(bytes.length);
       }),
       { numRuns: 15 },
     );
@@ -369,7 +373,7 @@ describe('untrusted input', () => {
     expect(JSON.stringify(protobuf.decode(protobuf.encode(object))['data'])).toBe('{"__proto__":"x"}');
   });
 
-  it('says what it lacks', () => {
+  it('names the missing member', () => {
     expect(unwrapMessage(pod(Buffer.alloc(0)))).toMatchObject({
       apiVersion: 'v1',
       kind: 'Pod',

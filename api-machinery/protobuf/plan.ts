@@ -65,6 +65,13 @@ export type FieldPlan = FieldBase &
     | { readonly shape: 'list' | 'map'; readonly value: ValueCodec }
   );
 
+interface MessageCodec extends ValueCodec {
+  readonly plan: MessagePlan;
+}
+
+/** Reports whether the codec is that of a message with fields of its own. */
+export const isMessage = (codec: ValueCodec): codec is MessageCodec => 'plan' in codec;
+
 const KEY_TAG = 0x0a;
 
 /** Writes the fields of a message.
@@ -239,8 +246,9 @@ const SCALAR_CODECS: Readonly<Partial<Record<Scalar, ValueCodec>>> = {
 
 /** Creates the value codec of a message. An empty message decodes to an empty object, which JSON omits where
  *  it may. */
-function messageCodec(plan: MessagePlan): ValueCodec {
+function messageCodec(plan: MessagePlan): MessageCodec {
   return {
+    plan,
     wireType: 2,
     write(writer, value) {
       if (value !== undefined && !isObject(value)) {

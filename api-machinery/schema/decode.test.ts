@@ -29,7 +29,7 @@ describe('decode', () => {
     expect(container?.livenessProbe).toEqual({ httpGet: { port: 'http' }, periodSeconds: 5 });
   });
 
-  it('takes what it gave before as it is, at the root', () => {
+  it('returns its own result unchanged, at the root', () => {
     const { value: known } = decode<Pod>('core/v1.Pod', pod({ resources: { limits: { cpu: 1 } } }));
     const { metadata: _, ...parts } = known;
     const changed = { ...known, status: { phase: 'Running', extra: 1 } };
@@ -203,7 +203,7 @@ describe('decode', () => {
     expect(decode('core/v1.Pod', { x: 1 }, { path: ['items', 2] }).errors[0]?.field).toBe('items[2].x');
   });
 
-  it('suggests what was probably meant', () => {
+  it('suggests the probable name', () => {
     const detail = (value: unknown): string | undefined => decode('core/v1.Pod', value).errors[0]?.detail;
     expect(detail(pod({ volumeMount: [] }))).toContain('did you mean "volumeMounts"?');
     expect(detail(pod({ imagePullPolicy: 'always' }))).toContain('did you mean "Always"?');

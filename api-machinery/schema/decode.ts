@@ -42,8 +42,8 @@ export interface DecodeOptions {
   readonly known?: object;
   /** Names of members of objects in the value that have very many. */
   readonly names?: MemberNames;
-  /** Length at which `decodeInSteps` gives up: that of the JSON text of the result, without its escapes.
-   *  Default: any. */
+  /** Length at which `decodeInSteps` gives up: a lower bound of that of the result, both in protobuf and as JSON text
+   *  without its escapes. Default: any. */
   readonly maxLength?: number;
 }
 
@@ -77,7 +77,7 @@ class Decoder {
   readonly #known: Readonly<Record<string, unknown>> | undefined;
   #hidden = false;
   #later: Later | undefined;
-  /** Of the JSON text of what was decoded so far; counted in slices only, and rather too short. */
+  /** Of what was decoded so far; counted in slices only, and rather too short. */
   #length = 0;
   readonly #maxLength: number;
   readonly #names: MemberNames | undefined;
@@ -161,7 +161,7 @@ class Decoder {
     }
     const here = this.#here();
     this.#later.each(items, (item, index) => {
-      this.#lengthen(lengthOf(item) + 1);
+      this.#lengthen(lengthOf(element, item));
       here(() => result.push(this.#item(element, item, index)));
     });
     return result;
@@ -210,7 +210,7 @@ class Decoder {
     else {
       const here = this.#here();
       this.#later.each(this.#namesOf(value), (key) => {
-        this.#lengthen(key.length + MEMBER_LENGTH + lengthOf(value[key]));
+        this.#lengthen(key.length + MEMBER_LENGTH + lengthOf(element, value[key]));
         here(() => entry(key));
       });
     }
@@ -287,7 +287,7 @@ class Decoder {
     if (decoded === undefined && member.required) decoded = this.#zero(value);
     if (this.#canonical && member.omitEmpty && isEmptyValue(decoded) && !this.#isPutOff(given)) return;
     if (decoded === undefined) return;
-    if (later !== undefined) this.#lengthen(name.length + MEMBER_LENGTH + lengthOf(decoded));
+    if (later !== undefined) this.#lengthen(lengthOf(value, decoded));
     result[name] = decoded;
   }
 
@@ -310,7 +310,6 @@ class Decoder {
     }
     const zero = this.#zero(member.value);
     if (zero === undefined) return false;
-    if (this.#later !== undefined) this.#lengthen(member.name.length + MEMBER_LENGTH + lengthOf(zero));
     result[member.name] = zero;
     return true;
   }
@@ -357,22 +356,34 @@ class Decoder {
     if (this.#later === undefined || typeof value !== 'object' || value === null) return;
     if (Array.isArray(value)) {
       this.#later.each(value, (item) => {
-        this.#lengthen(1 + lengthOf(item));
+        this.#lengthen(1 + jsonLengthOf(item));
         this.#measure(item);
       });
     } else if (isObject(value)) {
       this.#later.each(this.#namesOf(value), (name) => {
-        this.#lengthen(name.length + MEMBER_LENGTH + lengthOf(value[name]));
+        this.#lengthen(name.length + MEMBER_LENGTH + jsonLengthOf(value[name]));
         this.#measure(value[name]);
       });
     }
   }
 }
 
-/** Quotes, colon and comma. */
+/** Quotes, colon and comma; in protobuf the tags and lengths of an entry of a map and its key. */
 const MEMBER_LENGTH = 4;
-/** Of the JSON text at least, without what is in it: one bracket stands for the last comma, which is not there. */
-const lengthOf = (value: unknown): number => (typeof value === 'string' ? value.length + 2 : 1);
+/** A tag and a length or number; in JSON brackets or quotes, or a character and a comma. */
+const VALUE_LENGTH = 2;
+
+/** Of a value at least, without what is in it. */
+function lengthOf(plan: ValuePlan, value: unknown): number {
+  if (plan.kind === 'list' || plan.kind === 'map') return 0;
+  if (plan.kind !== 'scalar' || typeof value !== 'string') return VALUE_LENGTH;
+  if (plan.scalar === 'string') return VALUE_LENGTH + value.length;
+  // Base64 may have padding and line ends.
+  return plan.scalar === 'bytes' ? VALUE_LENGTH + Math.floor(value.length * 0.7) : VALUE_LENGTH;
+}
+
+/** Of JSON text at least, without what is in it: one bracket stands for the last comma, which is not there. */
+const jsonLengthOf = (value: unknown): number => (typeof value === 'string' ? value.length + 2 : 1);
 
 const UNUSABLE: ReadonlySet<FieldErrorKind> = new Set<FieldErrorKind>([
   'FieldValueTypeInvalid',

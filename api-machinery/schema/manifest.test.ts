@@ -73,7 +73,7 @@ describe('decodeManifestDocument', () => {
       [['Endpoints', 'Endpoints default/gluster', undefined, []]],
     ],
     [
-      'what a driver of volumes wants, which has no namespace',
+      'a secret reference of a volume driver, which has no namespace',
       {
         apiVersion: `storage.${VOCABULARIES.kubernetes.apiGroupDomain}/v1`,
         kind: 'CSIDriver',
@@ -225,7 +225,7 @@ describe('defaultAndValidatePod', () => {
     ]);
   });
 
-  it('does not complain about what lies below a value that could not be read', () => {
+  it('reports no error below an unreadable value', () => {
     const value = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'a' }, spec: { containers: 'x' } };
     expect(check(value)).toEqual(['FieldValueTypeInvalid spec.containers']);
   });

@@ -8,7 +8,7 @@ export type QosClass = 'Guaranteed' | 'Burstable' | 'BestEffort';
 const COUNTED = ['cpu', 'memory'] as const;
 
 /** Guaranteed: every container has cpu and memory limits equal to its requests (a missing request is its limit).
- *  BestEffort: none asks for anything. Burstable: the rest. Ephemeral containers don't count. */
+ *  BestEffort: none has requests or limits. Burstable: the rest. Ephemeral containers don't count. */
 export function qosClass(pod: Pod): QosClass {
   const containers = [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])];
   if (!containers.some(asksForAnything)) return 'BestEffort';

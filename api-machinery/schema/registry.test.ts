@@ -80,7 +80,7 @@ describe('jsonFields', () => {
     ]);
   });
 
-  it('knows what is required', () => {
+  it('knows the required members', () => {
     const required = jsonFields(parseTypeName('core/v1.PodSpec')).filter(isRequired);
     expect(required.map((field) => field.json)).toEqual(['containers']);
   });

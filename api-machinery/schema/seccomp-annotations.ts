@@ -47,7 +47,7 @@ export interface SeccompPlace {
   readonly profile: SeccompProfile | undefined;
 }
 
-/** Whether any place in the pod has a profile. Most pods have none, and this is asked with every change. */
+/** Whether any place in the pod has a profile. Most pods have none, and every change is checked. */
 export function hasSeccompProfile({ spec }: Pod): boolean {
   if (spec?.securityContext?.seccompProfile !== undefined) return true;
   for (const list of [spec?.initContainers, spec?.containers, spec?.ephemeralContainers]) {

@@ -1,7 +1,7 @@
 /** A SPDY/3.1 connection over an upgraded socket: opens and accepts streams, responds to pings, maintains
  *  windows for peers that do, and pauses the socket while readers are slow. */
 import type { Duplex } from 'node:stream';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '../kit/errno.ts';
 import { SpdyProtocolError, SpdyStreamError } from './errors.ts';
 import { createFrameReader } from './frame-reader.ts';
 import {

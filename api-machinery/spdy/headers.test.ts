@@ -63,7 +63,7 @@ describe('createDictionary', () => {
 });
 
 describe('header compression', () => {
-  test('reads back what it wrote, block after block', () => {
+  test('reads back its own output, block after block', () => {
     fc.assert(
       fc.property(fc.array(headersArbitrary, { minLength: 1, maxLength: 6 }), (sequence) => {
         const compressor = createHeaderCompressor();

@@ -3,7 +3,7 @@ import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { createMessageTypes } from '#api/codec/protobuf/message.ts';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import containerdTable from '#cri/data/containerd-events.json' with { type: 'json' };
 import criV1 from '#cri/data/cri-v1.json' with { type: 'json' };

@@ -18,8 +18,8 @@ export interface AdmissionRequest {
   readonly schema?: ObjectSchema;
   readonly user: UserInfo;
   readonly dryRun: boolean;
-  /** Each step on its objects runs in a turn of the event loop of its own. */
-  readonly isLarge?: boolean;
+  /** Each step on its objects runs in a turn of the event loop of its own. A webhook may have made the object large. */
+  isLarge?: boolean;
   /** Create, update, patch or delete options, as an object of the meta group. */
   readonly options: Readonly<Record<string, unknown>>;
   /** Created on first use. */

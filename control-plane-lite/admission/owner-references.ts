@@ -43,8 +43,8 @@ function newlyBlocked(
 }
 
 export function createOwnerReferences({ authorizer, resourceOf }: OwnerReferencesDeps): AdmissionPlugin {
-  async function may({ user }: AdmissionRequest, verb: string, asked: Permission): Promise<boolean> {
-    const attributes = { user, verb, isResource: true, path: '', ...asked };
+  async function may({ user }: AdmissionRequest, verb: string, permission: Permission): Promise<boolean> {
+    const attributes = { user, verb, isResource: true, path: '', ...permission };
     return (await authorizer.authorize(attributes)).effect === 'allow';
   }
 
@@ -61,8 +61,8 @@ export function createOwnerReferences({ authorizer, resourceOf }: OwnerReference
       );
     const { group, version, plural, namespaced } = owner;
     const namespace = namespaced ? request.namespace : '';
-    const asked = { group, version, resource: plural, subresource: 'finalizers', namespace, name };
-    if (await may(request, 'update', asked)) return;
+    const permission = { group, version, resource: plural, subresource: 'finalizers', namespace, name };
+    if (await may(request, 'update', permission)) return;
     throw refusal(request, `${cannot} if an ownerReference refers to a resource you can't set finalizers on`);
   }
 
@@ -78,8 +78,8 @@ export function createOwnerReferences({ authorizer, resourceOf }: OwnerReference
       // An object without a name cannot be deleted yet: only its owners matter.
       if (request.operation === 'UPDATE' && !isDeepStrictEqual(now, before)) {
         const { group, version, plural } = resource.info;
-        const asked = { group, version, resource: plural, subresource, namespace, name: request.name };
-        if (!(await may(request, 'delete', asked)))
+        const permission = { group, version, resource: plural, subresource, namespace, name: request.name };
+        if (!(await may(request, 'delete', permission)))
           throw refusal(request, "cannot set an ownerRef on a resource you can't delete");
       }
       for (const owner of newlyBlocked(now, before)) await checkBlocked(request, owner);

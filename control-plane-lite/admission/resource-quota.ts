@@ -74,8 +74,8 @@ export function createResourceQuotaAdmission(
     delta: Amounts,
   ): Promise<void> {
     const { namespace, resource, dryRun } = request;
-    const asked = { quotas, delta, dryRun, refuse: (why: string) => refusal(request, why) };
-    if (dryRun) return chargeTogether(namespace, asked);
+    const item = { quotas, delta, dryRun, refuse: (why: string) => refusal(request, why) };
+    if (dryRun) return chargeTogether(namespace, item);
     const entry = pending.add(namespace, {
       resource,
       key: `${namespace}/${object.metadata.name ?? ''}`,
@@ -83,7 +83,7 @@ export function createResourceQuotaAdmission(
       delta,
     });
     try {
-      await chargeTogether(namespace, { ...asked, promise: entry.promise });
+      await chargeTogether(namespace, { ...item, promise: entry.promise });
     } catch (thrown) {
       entry.withdraw();
       throw thrown;

@@ -5,12 +5,11 @@ import { isDeepStrictEqual } from 'node:util';
 import { MemberNames } from '#api/codec/member-names.ts';
 import { finish, finishInTurns, type Steps } from '#api/kit/steps.ts';
 import { StatusError } from '#api/meta/status-error.ts';
-import { DecodedTooLong } from '#api/schema/decode.ts';
 import { turnOf } from '../kit/yield.ts';
 import { applyJsonPatch } from '../patch/json-patch.ts';
 import { sameJsonSteps } from '../patch/json-value.ts';
-import type { ApiObject, DecodedObject, ObjectSchema, Resource } from '../resources/contract.ts';
-import { objectTooLarge } from '../resources/object-size.ts';
+import type { ApiObject, ObjectSchema, Resource } from '../resources/contract.ts';
+import { decodeLarge } from '../resources/decode-large.ts';
 import type { AdmissionPlugin, AdmissionRequest } from './contract.ts';
 import type { AdmissionDeps } from './deps.ts';
 import type { HookCaller } from './webhooks/call.ts';
@@ -90,7 +89,7 @@ async function judge(
 ): Promise<void> {
   const results = await Promise.allSettled(
     hooks.map(async ({ hook, version }) =>
-      caller.ask(hook, request, await seeIn(version, request, versionsOf)),
+      caller.call(hook, request, await seeIn(version, request, versionsOf)),
     ),
   );
   for (const result of results) if (result.status === 'rejected') throw result.reason;
@@ -103,10 +102,12 @@ export function createMutatingWebhooks(deps: WebhookDeps): AdmissionPlugin {
   /** Whether the object is another now. */
   async function askOne({ hook, version }: Chosen, request: AdmissionRequest): Promise<boolean> {
     const seen = await seeIn(version, request, versionsOf);
-    const response = await caller.ask(hook, request, seen);
+    const response = await caller.call(hook, request, seen);
     if (response?.patch === undefined || request.object === undefined) return false;
     if (seen.object === undefined) return false;
-    const inSlices = request.isLarge === true || response.isLarge;
+    // Whatever is done to the object from now on.
+    if (response.isLarge) request.isLarge = true;
+    const inSlices = request.isLarge === true;
     const terms = { schema: request.schema ?? seen.resource.schema, inSlices };
     const steps = changeSteps(hook, seen.object, response.patch, terms);
     const made = inSlices ? await finishInTurns(steps, turnOf({ signal: request.signal() })) : finish(steps);
@@ -117,12 +118,12 @@ export function createMutatingWebhooks(deps: WebhookDeps): AdmissionPlugin {
 
   async function askAll(hooks: readonly Chosen[], request: AdmissionRequest): Promise<void> {
     const again = new Set<Chosen>();
-    const asked: Chosen[] = [];
+    const called: Chosen[] = [];
     for (const chosen of hooks) {
       if (await askOne(chosen, request)) {
-        for (const earlier of asked) if (earlier.hook.again) again.add(earlier);
+        for (const earlier of called) if (earlier.hook.again) again.add(earlier);
       }
-      asked.push(chosen);
+      called.push(chosen);
     }
     for (const chosen of again) await askOne(chosen, request);
   }
@@ -158,7 +159,7 @@ function* changeSteps(
   const isSame = inSlices ? yield* sameJsonSteps(patched, object) : isDeepStrictEqual(patched, object);
   if (isSame) return undefined;
   const { object: made, errors } = inSlices
-    ? yield* decodeLarge(schema, patched, names)
+    ? yield* decodeLarge(schema, patched, { names })
     : schema.decode(patched);
   const [fieldError] = errors;
   if (fieldError !== undefined) throw unusable(hook, `${fieldError.field}: ${fieldError.detail}`);
@@ -171,18 +172,3 @@ const unusable = ({ name }: Hook, why: string, cause?: unknown): StatusError =>
     `Internal error occurred: the patch of webhook ${JSON.stringify(name)} cannot be used: ${why}`,
     { cause },
   );
-
-/** @throws StatusError RequestEntityTooLarge */
-function* decodeLarge(
-  schema: ObjectSchema,
-  value: unknown,
-  names: MemberNames | undefined,
-): Steps<DecodedObject> {
-  if (schema.decodeInSteps === undefined) return schema.decode(value);
-  try {
-    return yield* schema.decodeInSteps(value, { names });
-  } catch (thrown) {
-    if (thrown instanceof DecodedTooLong) throw objectTooLarge(thrown);
-    throw thrown;
-  }
-}

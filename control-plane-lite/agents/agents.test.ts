@@ -34,8 +34,8 @@ function agentsAt(host: string, port = 10_250, trust: AgentTrust = OWN, fakes: F
         const found = NAMES[name];
         return found === undefined ? Promise.reject(new Error('no such name')) : Promise.resolve(found);
       },
-      identity: { certificate: 'C', key: 'K' },
-      trust,
+      identity: () => ({ certificate: 'C', key: 'K' }),
+      trust: () => trust,
       probe: fakes.probe ?? (() => Promise.resolve()),
       clock: { now: fakes.now ?? (() => 0) },
       ownPort: () => 6443,

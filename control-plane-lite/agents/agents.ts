@@ -1,7 +1,8 @@
 /** Connections to node agents: their addresses, and mutual authentication between this server and an agent. */
 import { isIP } from 'node:net';
 import type { ConnectionOptions, PeerCertificate } from 'node:tls';
-import { asError, type Clock } from '#api/kit/clock.ts';
+import type { Clock } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { notFound } from '#api/meta/status-errors.ts';
 import type { Identity } from '#api/pki/certificate.ts';
@@ -81,10 +82,10 @@ const isCertificateError = (error: Error): boolean =>
 export interface AgentsDeps {
   readonly node: (name: string) => ApiObject | undefined;
   readonly lookup: Lookup;
-  /** Client certificate of this server. */
-  readonly identity: Identity;
+  /** Client certificate of this server, read for each connection. */
+  readonly identity: () => Identity;
   /** How the serving certificates of agents are verified. */
-  readonly trust: AgentTrust;
+  readonly trust: () => AgentTrust;
   /** Connects without this server's certificate. Rejects unless the peer presents the expected certificate. */
   readonly probe: (target: Target) => Promise<void>;
   readonly clock: Pick<Clock, 'now'>;
@@ -128,7 +129,6 @@ const MOST_PROBED = 10_000;
 const serverNameOf = (nodeName: string): string => (isIP(nodeName) === 0 ? nodeName : `${nodeName}.node`);
 
 export function createAgents(deps: AgentsDeps, options: NodeAddressOptions): Agents {
-  const { identity, trust } = deps;
   /** Time of the last probe, by node and address. */
   const probed = new Map<string, number>();
 
@@ -150,6 +150,7 @@ export function createAgents(deps: AgentsDeps, options: NodeAddressOptions): Age
   function checks(nodeName: string, name: string, host: string): TargetTls {
     // An empty list means no server name: the certificate is verified against the address.
     const servername = name === host ? '' : name;
+    const trust = deps.trust();
     switch (trust.kind) {
       case 'none':
         return { servername, rejectUnauthorized: false };
@@ -173,23 +174,25 @@ export function createAgents(deps: AgentsDeps, options: NodeAddressOptions): Age
     try {
       await deps.probe(target);
     } catch (thrown) {
-      throw new StatusError('ServiceUnavailable', probeMessage(nodeName, target, trust, asError(thrown)), {
-        cause: thrown,
-      });
+      const message = probeMessage(nodeName, target, deps.trust(), asError(thrown));
+      throw new StatusError('ServiceUnavailable', message, { cause: thrown });
     }
     if (probed.size >= MOST_PROBED) probed.clear();
     probed.set(key, now);
   }
 
-  const { certificate: cert, key } = identity;
+  function ownCertificate(): { readonly cert: string; readonly key: string } {
+    const { certificate: cert, key } = deps.identity();
+    return { cert, key };
+  }
 
   async function locate(nodeName: string): Promise<Target> {
     const { host, port, name } = await place(nodeName);
-    return { host, port, tls: { ...checks(nodeName, name, host), cert, key } };
+    return { host, port, tls: { ...checks(nodeName, name, host), ...ownCertificate() } };
   }
 
   async function prove(nodeName: string, target: Target): Promise<void> {
-    if (trust.kind === 'none') return;
+    if (deps.trust().kind === 'none') return;
     const { cert: _, key: __, ...tls } = target.tls ?? {};
     await probe(nodeName, { ...target, tls });
   }
@@ -208,7 +211,8 @@ export function createAgents(deps: AgentsDeps, options: NodeAddressOptions): Age
     async findUnchecked(nodeName) {
       const { host, port, name } = await place(nodeName);
       const tls = { servername: name === host ? '' : name, rejectUnauthorized: false };
-      if (!isLoopback(host) || trust.kind === 'none') return { host, port, tls: { ...tls, cert, key } };
+      if (!isLoopback(host) || deps.trust().kind === 'none')
+        return { host, port, tls: { ...tls, ...ownCertificate() } };
       return await find(nodeName).catch(() => ({ host, port, tls }));
     },
   };

@@ -33,7 +33,7 @@ export interface AggregatorDeps {
   readonly log: Logger;
   readonly vocabulary: Vocabulary;
   /** Client certificate of this server towards aggregated servers. */
-  readonly identity: Identity;
+  readonly identity: () => Identity;
   /** APIServices. */
   readonly resource: Resource;
   /** Reports slow and unavailable servers. */
@@ -77,7 +77,7 @@ function createQueue(
     find: (name) => table().get(name),
     findWay,
     async check(api, address, signal) {
-      const tls = remoteTls(api, deps.identity);
+      const tls = remoteTls(api, deps.identity());
       const result = await checkDiscovery({ api, address, tls }, deps.vocabulary, signal);
       // Documents are loaded in the background.
       if (result.kind === 'available') void refresh(api, address);

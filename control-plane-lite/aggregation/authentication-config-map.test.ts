@@ -9,8 +9,11 @@ const authority = (name: string, untilMs = NOW + YEAR_MS): string =>
 
 const first: ExtensionAuthentication = {
   clientAuthorities: `${authority('a')}\n${authority('b')}`,
-  requestHeaderAuthority: authority('front-a'),
-  requestHeaderName: 'front',
+  requestHeaderAuthorities: authority('front-a'),
+  requestHeaderNames: ['front'],
+  usernameHeaders: [],
+  groupHeaders: [],
+  extraPrefixes: [],
 };
 const count = (text = ''): number => text.split('BEGIN CERTIFICATE').length - 1;
 
@@ -28,12 +31,18 @@ describe('mergeAuthentication', () => {
   });
 
   test('adds to what another server wrote, and drops authorities that are over', () => {
-    const over = { ...first, requestHeaderAuthority: authority('front-old', NOW - 1) };
+    const over = { ...first, requestHeaderAuthorities: authority('front-old', NOW - 1) };
     const known = mergeAuthentication({ other: 'kept' }, first, NOW);
-    const second = { ...first, requestHeaderAuthority: authority('front-b'), requestHeaderName: 'back' };
+    const second = {
+      ...first,
+      requestHeaderAuthorities: authority('front-b'),
+      requestHeaderNames: ['back'],
+      groupHeaders: ['X-Group'],
+    };
     const both = mergeAuthentication(known, second, NOW);
     expect([count(both['requestheader-client-ca-file']), both['other']]).toEqual([2, 'kept']);
     expect(both['requestheader-allowed-names']).toBe('["front","back"]');
+    expect(both['requestheader-group-headers']).toBe('["X-Remote-Group","X-Group"]');
     const old = mergeAuthentication({}, over, NOW - YEAR_MS);
     expect(count(mergeAuthentication(old, first, NOW)['requestheader-client-ca-file'])).toBe(1);
   });

@@ -18,10 +18,14 @@ const AUTHENTICATION_CONFIG_MAP = 'extension-apiserver-authentication';
 export interface ExtensionAuthentication {
   /** PEM of the authorities for client certificates. */
   readonly clientAuthorities: string;
-  /** PEM of the authority for certificates that go with request headers. */
-  readonly requestHeaderAuthority: string;
-  /** Common name of this server's such certificate. */
-  readonly requestHeaderName: string;
+  /** PEM of the authorities for certificates that go with request headers. */
+  readonly requestHeaderAuthorities: string;
+  /** Common names of such certificates. */
+  readonly requestHeaderNames: readonly string[];
+  /** Names of the headers besides those that this server sends itself. */
+  readonly usernameHeaders: readonly string[];
+  readonly groupHeaders: readonly string[];
+  readonly extraPrefixes: readonly string[];
 }
 
 type Data = Readonly<Record<string, string>>;
@@ -60,11 +64,11 @@ export function mergeAuthentication(known: Data, own: ExtensionAuthentication, n
   return {
     ...known,
     ...bundle('client-ca-file', own.clientAuthorities),
-    ...list('requestheader-allowed-names', [own.requestHeaderName]),
-    ...bundle('requestheader-client-ca-file', own.requestHeaderAuthority),
-    ...list('requestheader-extra-headers-prefix', [EXTRA_PREFIX]),
-    ...list('requestheader-group-headers', [GROUP_HEADER]),
-    ...list('requestheader-username-headers', [USER_HEADER]),
+    ...list('requestheader-allowed-names', own.requestHeaderNames),
+    ...bundle('requestheader-client-ca-file', own.requestHeaderAuthorities),
+    ...list('requestheader-extra-headers-prefix', [EXTRA_PREFIX, ...own.extraPrefixes]),
+    ...list('requestheader-group-headers', [GROUP_HEADER, ...own.groupHeaders]),
+    ...list('requestheader-username-headers', [USER_HEADER, ...own.usernameHeaders]),
   };
 }
 

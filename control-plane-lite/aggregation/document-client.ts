@@ -13,7 +13,7 @@ import type { Address } from './resolve-service.ts';
 import { jsonOf, type RemoteResponse, sendRequest } from './send-request.ts';
 
 export interface DocumentClientDeps {
-  readonly identity: Identity;
+  readonly identity: () => Identity;
   readonly vocabulary: Vocabulary;
   /** Aborts requests. */
   readonly signal: AbortSignal;
@@ -61,7 +61,7 @@ export function createDocumentClient({ identity, vocabulary, signal }: DocumentC
 
   function send(api: RemoteApi, address: Address, path: string, etag = ''): Promise<RemoteResponse> {
     const headers = etag === '' ? {} : { headers: { 'if-none-match': etag } };
-    const tls = remoteTls(api, identity);
+    const tls = remoteTls(api, identity());
     return sendRequest({ address, tls, path, user, mostBytes: MOST_BYTES, ...headers }, signal);
   }
 

@@ -5,9 +5,8 @@ import type { Waits } from '#api/kit/waits.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import type { Identity } from '#api/pki/certificate.ts';
 import type { ApiRequest, ApiResponse } from '../http/contract.ts';
-import { isLongRunning } from '../http/limits/timeouts.ts';
 import { proxyRequest } from '../http/proxy/proxy.ts';
-import { splitTarget } from '../http/request/request-info.ts';
+import { isLongRunning, splitTarget } from '../http/request/request-info.ts';
 import type { RemoteApi } from './api-services.ts';
 import { remoteTls, serverOf, type Way } from './remote-server.ts';
 import { userHeaders } from './user-headers.ts';
@@ -15,7 +14,7 @@ import { userHeaders } from './user-headers.ts';
 export interface ForwardDeps {
   readonly findWay: (api: RemoteApi) => Way;
   /** This server's, by the authority for request headers. */
-  readonly identity: Identity;
+  readonly identity: () => Identity;
   readonly agent: Agent;
   readonly clock: Clock;
   /** Domain of the API groups. */
@@ -39,7 +38,7 @@ export function forwardTo(deps: ForwardDeps, api: RemoteApi, request: ApiRequest
   const way = deps.findWay(api);
   if (way.kind === 'unreachable') throw new StatusError('ServiceUnavailable', way.message);
   const headers = userHeaders(request.user);
-  const tls = remoteTls(api, deps.identity);
+  const tls = remoteTls(api, deps.identity());
   const { waits } = deps;
   const awaited = waits === undefined ? {} : { awaited: { waits, what: serverOf(api) } };
   return {

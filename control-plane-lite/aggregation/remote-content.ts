@@ -2,7 +2,7 @@
  *  uses discovery for it. */
 
 import type { APIResource } from '#api/gen/meta-v1.ts';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { isMutableObject } from '#api/kit/object.ts';
 import type { Identity } from '#api/pki/certificate.ts';
 import { serverUser } from '../authn/users.ts';
@@ -15,7 +15,7 @@ export interface RemoteContentDeps {
   readonly apis: () => Iterable<RemoteApi>;
   readonly resourcesOf: (name: string) => readonly APIResource[] | undefined;
   readonly findWay: (api: RemoteApi) => Way;
-  readonly identity: Identity;
+  readonly identity: () => Identity;
 }
 
 /** Page size: sufficient to detect remaining objects. */
@@ -62,7 +62,7 @@ export function createRemoteContent({
   ): Promise<RemoteResponse> {
     const way = findWay(api);
     if (way.kind === 'unreachable') throw new Error(way.message);
-    const remoteRequest = { address: way.address, tls: remoteTls(api, identity), method, path, user: USER };
+    const remoteRequest = { address: way.address, tls: remoteTls(api, identity()), method, path, user: USER };
     const response = await sendRequest(
       method === 'DELETE' ? { ...remoteRequest, body: OPTIONS } : remoteRequest,
       signal,

@@ -2,13 +2,15 @@
  *  Source: server-side apply, document 1 §4.9; structured-merge-diff 4.2 (Apply), upstream's field
  *  manager. */
 
+import { writeJsonSteps } from '#api/codec/json-writer.ts';
+import { Later } from '#api/kit/later.ts';
 import { isObject } from '#api/kit/object.ts';
 import type { Steps } from '#api/kit/steps.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { formatTime } from '#api/meta/time.ts';
 import type { TypeModel } from '#api/schema/type-model.ts';
 import { type JsonObject } from '../patch/json-value.ts';
-import type { ApiObject } from '../resources/contract.ts';
+import type { ApiObject, ObjectSchema } from '../resources/contract.ts';
 import { checkSizeSteps } from '../resources/object-size.ts';
 import { asApiObject } from './api-object.ts';
 import { checkApplied } from './check-applied.ts';
@@ -50,6 +52,8 @@ export interface ApplyInput {
   readonly canonical?: (object: JsonObject) => JsonObject;
   /** The object or the configuration is large: steps are to be short, whatever that costs. */
   readonly inSlices?: boolean;
+  /** How large objects are measured. Default: as JSON. */
+  readonly schema?: Pick<ObjectSchema, 'protobufLength'>;
 }
 
 export interface ApplyResult {
@@ -66,22 +70,25 @@ const FIRST_MANAGER = 'before-first-apply';
 /** Each step takes as long as one look at the whole object.
  *  @throws StatusError BadRequest if the configuration can't be merged, Conflict if it changes what others own */
 export function* applyPatchObject(input: ApplyInput): Steps<ApplyResult> {
-  const { model, inSlices = false } = input;
+  const { model, schema = {}, inSlices = false } = input;
   const applied = checkedConfiguration(input);
   yield;
   const identity = identityOf(input, 'Apply');
   const scope = scopeOf(input.subresource, input.hasStatus, input.statusHasMetadata);
   const set = inSlices ? yield* ownedFieldsSteps(applied, model, scope) : ownedFields(applied, model, scope);
-  // Both are part of the object.
-  if (inSlices) yield* checkSizeSteps([applied, set]);
-  const before = ownersBefore(input, scope);
+  if (inSlices) {
+    // Both are part of the object.
+    const { length } = yield* writeJsonSteps(set);
+    yield* checkSizeSteps(schema, applied, { beside: length });
+  }
+  const before = yield* ownersBefore(input, scope);
   const mine = before.find((owner) => isSameManager(owner, identity));
   const others = before.filter((owner) => owner !== mine);
   yield;
   const object = yield* mergeAndPrune(input, applied, mine, others);
   yield;
   const live = input.live ?? emptyObject(object);
-  if (inSlices) yield* checkSizeSteps(object);
+  if (inSlices) yield* checkSizeSteps(schema, object);
   const changes = inSlices
     ? yield* compareSteps(live, object, model, scope)
     : compareObjects(live, object, model, scope);
@@ -129,13 +136,21 @@ function titleOf(applied: JsonObject, apiVersion: string): string {
 }
 
 /** Returns all owners; fields without a recorded owner belong to a synthetic manager. */
-function ownersBefore(input: ApplyInput, scope: Scope): readonly Owner[] {
-  const { live, model, nowMs, apiVersion, convert } = input;
+function* ownersBefore(input: ApplyInput, scope: Scope): Steps<readonly Owner[]> {
+  const { live, model, nowMs, apiVersion, convert, schema = {}, inSlices = false } = input;
   if (live === undefined) return [];
   const owners = storedOwners(live.metadata.managedFields);
   if (owners.length === 0) {
     const first = identityOf({ ...input, manager: FIRST_MANAGER }, 'Update');
-    return withMine([], first, fieldsOfNew(live, model, scope), nowMs);
+    const later = inSlices ? new Later() : undefined;
+    const set = fieldsOfNew(live, model, scope, later);
+    if (later !== undefined) {
+      yield* later.steps();
+      // Each of its fields has an owner from now on.
+      const { length } = yield* writeJsonSteps(set);
+      yield* checkSizeSteps(schema, live, { beside: length });
+    }
+    return withMine([], first, set, nowMs);
   }
   if (convert !== undefined && owners.some((owner) => owner.apiVersion !== apiVersion)) return owners;
   return owners.map((owner) => withSet(owner, adaptToTypes(owner.set, model)));

@@ -2,10 +2,11 @@ import { X509Certificate } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { createFakeClock } from '#api/kit/clock.ts';
 import { createAuthority, issueIdentity } from '#api/pki/certificate.ts';
-import { createAuthenticationChain } from './chain.ts';
-import { createClientCertificateAuthenticator, isTrusted, userOf } from './client-certificate.ts';
+import { createAuthenticationChain, forAudiences } from './chain.ts';
+import { isTrusted, userOf } from './client-certificate.ts';
 import type { AuthenticationRequest, Authenticator } from './contract.ts';
 import { createTokenAuthenticator, parseTokenFile, TokenFileError } from './token-file.ts';
+import { createCertificateAuthenticator } from './x509.ts';
 
 const NOW = Date.parse('2026-06-01T00:00:00Z');
 const FROM = new Date('2026-01-01T00:00:00Z');
@@ -18,7 +19,7 @@ const request = (parts: Partial<AuthenticationRequest>): AuthenticationRequest =
 
 describe('parseTokenFile', () => {
   const users = parseTokenFile('t1,ann,1\n\n# remark\nt2,bob,2,"dev, ops"\nt3,"c, d",,x\r\n', 'tokens.csv');
-  const methods = createTokenAuthenticator(users);
+  const methods = createTokenAuthenticator(() => users);
   test.each([
     ['t1', { name: 'ann', uid: '1', groups: [], extra: {} }],
     ['t2', { name: 'bob', uid: '2', groups: ['dev', 'ops'], extra: {} }],
@@ -59,7 +60,7 @@ describe('client certificates', () => {
       }).certificate,
     );
   const roots = [root];
-  const authenticator = createClientCertificateAuthenticator({
+  const authenticator = createCertificateAuthenticator({
     roots: () => roots,
     clock: createFakeClock(NOW),
   });
@@ -81,7 +82,7 @@ describe('client certificates', () => {
   });
   test('are checked again once they run out', async () => {
     const clock = createFakeClock(NOW);
-    const own = createClientCertificateAuthenticator({ roots: () => roots, clock });
+    const own = createCertificateAuthenticator({ roots: () => roots, clock });
     const certificate = issue(ca, new Date(NOW + 1000));
     expect((await own.authenticate(request({ certificate }))).kind).toBe('user');
     await clock.advance(2000);
@@ -125,7 +126,32 @@ describe('createAuthenticationChain', () => {
     ['no anonymous', chain([says('none')], false), request({})],
     ['a bad credential', chain([says('rejected')]), request({})],
     ['an unknown token (5.6)', chain([says('none')]), request({ bearerToken: 'x' })],
-  ])('refuses %s', async (_, methods, asked) => {
-    expect((await methods.authenticate(asked)).kind).not.toBe('user');
+  ])('refuses %s', async (_, methods, given) => {
+    expect((await methods.authenticate(given)).kind).not.toBe('user');
+  });
+});
+
+describe('forAudiences', () => {
+  const user = { name: 'u', groups: [], extra: {} };
+  const method = forAudiences(['api', 'cluster'], {
+    name: 'm',
+    authenticate: () => ({ kind: 'user', user }),
+  });
+  test.each([
+    ['the audiences of the server, by default', undefined, { kind: 'user', user }],
+    ['those that both name', ['x', 'cluster'], { kind: 'user', user, audiences: ['cluster'] }],
+    ['no other audience', ['x'], { kind: 'none' }],
+  ])('makes users valid for %s', async (_, audiences, expected) => {
+    const asked = request(audiences === undefined ? {} : { audiences });
+    expect(await method.authenticate(asked)).toEqual(expected);
+  });
+
+  test('leaves the reasons of all methods in a rejection', async () => {
+    const says = (message: string): Authenticator => ({
+      name: message,
+      authenticate: () => ({ kind: 'rejected', message }),
+    });
+    const chain = createAuthenticationChain([says('one'), says('two')], { anonymous: true });
+    expect(await chain.authenticate(request({}))).toEqual({ kind: 'rejected', message: 'one; two' });
   });
 });

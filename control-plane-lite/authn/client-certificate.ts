@@ -1,11 +1,9 @@
-/** Client certificates signed by a CA that the server trusts: the common name is the user, organizations are groups.
- *  Source: document 2, 2.5 (subject fields); upstream's x509 authenticator. */
+/** Trust in client certificates, and the user that one names: the common name is the user, organizations are groups.
+ *  Pure. Source: subject fields, document 2 §2.5; upstream's x509 authenticator. */
 import { X509Certificate } from 'node:crypto';
-import type { Clock } from '#api/kit/clock.ts';
 import { parsePem } from '#api/pki/pem.ts';
 import type { UserInfo } from '../resources/contract.ts';
 import { type CertificateLimits, CertificateLimitsError, limitsOf } from './certificate-limits.ts';
-import type { AuthenticationResult, Authenticator } from './contract.ts';
 import { keepsConstraints } from './name-constraints.ts';
 
 const CLIENT_AUTH = '1.3.6.1.5.5.7.3.2';
@@ -98,41 +96,4 @@ export function userOf(certificate: X509Certificate): UserInfo | undefined {
   >;
   const name = texts(subject['CN']).at(-1) ?? '';
   return name === '' ? undefined : { name, groups: texts(subject['O']), extra: {} };
-}
-
-/** Reads `roots` for each request, so that a bundle can be replaced. */
-export function createClientCertificateAuthenticator(deps: {
-  readonly roots: () => readonly X509Certificate[];
-  readonly clock: Clock;
-}): Authenticator {
-  /** A connection shows the same certificate with every request: its chain is checked once. */
-  const known = new WeakMap<
-    X509Certificate,
-    { readonly roots: readonly X509Certificate[]; readonly untilMs: number; readonly user: UserInfo }
-  >();
-  return {
-    name: 'x509',
-    authenticate({ certificate, intermediates }): AuthenticationResult {
-      if (certificate === undefined) return { kind: 'none' };
-      const nowMs = deps.clock.now();
-      const roots = deps.roots();
-      const before = known.get(certificate);
-      if (before !== undefined && before.roots === roots && nowMs <= before.untilMs)
-        return { kind: 'user', user: before.user };
-      if (!isTrusted(certificate, intermediates, roots, nowMs)) {
-        return {
-          kind: 'rejected',
-          message:
-            'the client certificate is not signed by a trusted CA, is expired or not yet valid, does not allow client authentication, or violates a constraint of a CA above it',
-        };
-      }
-      const user = userOf(certificate);
-      if (user === undefined) return { kind: 'none' };
-      const untilMs = Math.min(
-        ...[certificate, ...intermediates, ...roots].map(({ validTo }) => Date.parse(validTo)),
-      );
-      known.set(certificate, { roots, untilMs, user });
-      return { kind: 'user', user };
-    },
-  };
 }

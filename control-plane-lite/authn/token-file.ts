@@ -58,12 +58,13 @@ export function parseTokenFile(text: string, file: string): ReadonlyMap<string, 
   return users;
 }
 
-export function createTokenAuthenticator(users: ReadonlyMap<string, UserInfo>): Authenticator {
+/** Reads `users` for each request, so that the file can be replaced. */
+export function createTokenAuthenticator(users: () => ReadonlyMap<string, UserInfo>): Authenticator {
   return {
     name: 'token-file',
     authenticate({ bearerToken }) {
       if (bearerToken === undefined) return { kind: 'none' };
-      const user = users.get(digest(bearerToken));
+      const user = users().get(digest(bearerToken));
       return user === undefined ? { kind: 'none' } : { kind: 'user', user };
     },
   };

@@ -1,5 +1,5 @@
 /** Default roles and bindings of a new server, in its vocabulary. Pure. Source: data/bootstrap-policy.json,
- *  after upstream's default roles. */
+ *  after upstream's default roles, and the roles of the controllers. */
 import { createRequire } from 'node:module';
 import { isDeepStrictEqual } from 'node:util';
 import type { ClusterRole, PolicyRule, Subject } from '#api/gen/rbac-authorization-v1.ts';
@@ -31,12 +31,41 @@ interface PolicyFacts {
   readonly roles: readonly RoleFact[];
 }
 
+/** Role of a controller and of its service account, in the neutral vocabulary. */
+export interface ControllerRole {
+  /** Name of the account in the system namespace; `system:controller:` precedes it in the name of the role. */
+  readonly name: string;
+  readonly rules: readonly PolicyRule[];
+}
+
 const RBAC_GROUP = `rbac.authorization.${VOCABULARIES.plat.apiGroupDomain}`;
 
 function readFacts(): PolicyFacts {
   const requireData = createRequire(import.meta.url);
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a table of ours, checked by bootstrap.test.ts
   return requireData('./data/bootstrap-policy.json') as PolicyFacts;
+}
+
+const controllerRoleName = ({ name }: ControllerRole): string => `system:controller:${name}`;
+
+/** The facts with the role and the binding of each controller. */
+function withControllers(facts: PolicyFacts, controllers: readonly ControllerRole[]): PolicyFacts {
+  const { systemNamespace } = VOCABULARIES.plat;
+  return {
+    ...facts,
+    clusterRoles: [
+      ...facts.clusterRoles,
+      ...controllers.map((role) => ({ name: controllerRoleName(role), rules: role.rules })),
+    ],
+    clusterRoleBindings: [
+      ...facts.clusterRoleBindings,
+      ...controllers.map((role) => ({
+        name: controllerRoleName(role),
+        role: controllerRoleName(role),
+        subjects: [{ kind: 'ServiceAccount', name: role.name, namespace: systemNamespace }],
+      })),
+    ],
+  };
 }
 
 /** Translates neutral names, groups and labels to the vocabulary. */
@@ -83,8 +112,11 @@ function aggregated(objects: readonly ApiObject[]): readonly ApiObject[] {
 }
 
 /** Every role and binding as objects to be created, roles before bindings. */
-export function bootstrapPolicy(vocabulary: Vocabulary): readonly ApiObject[] {
-  const facts = readFacts();
+export function bootstrapPolicy(
+  vocabulary: Vocabulary,
+  controllers: readonly ControllerRole[] = [],
+): readonly ApiObject[] {
+  const facts = withControllers(readFacts(), controllers);
   const translate = createTranslator(vocabulary);
   const group = wireGroup(RBAC_GROUP, vocabulary);
   const translateKeys = (labels: Readonly<Record<string, string>>): Record<string, string> =>

@@ -53,8 +53,8 @@ const base: AuthorizationAttributes = {
   path: '',
 };
 
-const effectOf = (asked: Partial<AuthorizationAttributes>): string => {
-  const decision = authorizer.authorize({ ...base, ...asked });
+const effectOf = (attributes: Partial<AuthorizationAttributes>): string => {
+  const decision = authorizer.authorize({ ...base, ...attributes });
   if (decision instanceof Promise) throw new Error('decides at once');
   return decision.effect;
 };
@@ -139,15 +139,15 @@ describe('a node may', () => {
     ['renew its lease', { ...lease, verb: 'update' }],
     ['make a lease', { ...lease, verb: 'create', name: '' }],
     ['change its CSINode', { ...csiNode, verb: 'patch' }],
-    ['do what all nodes may', { resource: 'services', verb: 'list', name: '' }],
-  ])('%s', (_, asked) => expect(effectOf(asked)).toBe('allow'));
+    ['do anything that all nodes may', { resource: 'services', verb: 'list', name: '' }],
+  ])('%s', (_, attributes) => expect(effectOf(attributes)).toBe('allow'));
 });
 
 describe('a node may not', () => {
   test.each<[string, Partial<AuthorizationAttributes>]>([
     ['get a secret of another node', { name: 'of-n2' }],
     ['get a secret of a pod that is nowhere', { name: 'of-nobody' }],
-    ['get what its own mirror pod names', { name: 'of-mirror' }],
+    ['get the objects that its own mirror pod names', { name: 'of-mirror' }],
     ['get a secret without a reference', { name: 'else' }],
     ['get a secret of the same name elsewhere', { namespace: 'bank' }],
     ['list all secrets', { verb: 'list', name: '' }],
@@ -166,13 +166,13 @@ describe('a node may not', () => {
     ['list leases', { ...lease, verb: 'list', name: '' }],
     ['have a lease elsewhere', { ...lease, verb: 'update', namespace: 'shop' }],
     ['change the CSINode of another', { ...csiNode, verb: 'patch', name: 'n2' }],
-    ['do what nodes may not', { resource: 'services', verb: 'delete' }],
+    ['do anything that nodes may not', { resource: 'services', verb: 'delete' }],
     ['act without a name', { user: { ...base.user, name: 'system:node:' } }],
     ['act outside of the group of nodes', { user: { ...base.user, groups: [] } }],
-  ])('%s', (_, asked) => expect(effectOf(asked)).toBe('none'));
+  ])('%s', (_, attributes) => expect(effectOf(attributes)).toBe('none'));
 });
 
-describe('what a node may changes', () => {
+describe('rights of a node after a change', () => {
   test('with its pods', () => {
     pods.put(podOf('second', 'n1', { imagePullSecrets: [{ name: 'registry' }] }));
     pods.remove('shop/web');

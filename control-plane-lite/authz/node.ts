@@ -23,7 +23,7 @@ const READS: ReadonlySet<string> = new Set(['get', 'list', 'watch']);
 const CHANGES: ReadonlySet<string> = new Set(['get', 'update', 'patch']);
 const OWN_OBJECT: ReadonlySet<string> = new Set(['get', 'create', 'update', 'patch', 'delete']);
 
-type Rule = (node: string, asked: AuthorizationAttributes) => Decision;
+type Rule = (node: string, attributes: AuthorizationAttributes) => Decision;
 
 export function createNodeAuthorizer({ graph, vocabulary, rules }: NodeAuthorizerDeps): Authorizer {
   const { nodeLeaseNamespace, apiGroupDomain } = vocabulary;
@@ -33,56 +33,58 @@ export function createNodeAuthorizer({ graph, vocabulary, rules }: NodeAuthorize
     return reached() ? ALLOWED : none(`no relationship found between node '${node}' and this object`);
   }
 
-  const referred = (node: string, kind: ReferredKind, asked: AuthorizationAttributes): Decision =>
-    related(node, asked, () => graph.reaches(node, kind, `${asked.namespace}/${asked.name}`));
+  const referred = (node: string, kind: ReferredKind, attributes: AuthorizationAttributes): Decision =>
+    related(node, attributes, () => graph.reaches(node, kind, `${attributes.namespace}/${attributes.name}`));
 
   const readsOf =
     (kind: ReferredKind): Rule =>
-    (node, asked) => {
-      if (!READS.has(asked.verb)) return none('can only read resources of this type');
-      if (asked.subresource !== '') return none('cannot read subresource');
-      if (asked.namespace === '') return none('can only read namespaced object of this type');
-      return referred(node, kind, asked);
+    (node, attributes) => {
+      if (!READS.has(attributes.verb)) return none('can only read resources of this type');
+      if (attributes.subresource !== '') return none('cannot read subresource');
+      if (attributes.namespace === '') return none('can only read namespaced object of this type');
+      return referred(node, kind, attributes);
     };
 
   const getsOf =
-    (reached: (node: string, asked: AuthorizationAttributes) => boolean): Rule =>
-    (node, asked) => {
-      if (asked.verb !== 'get') return none('can only get individual resources of this type');
-      if (asked.subresource !== '') return none('cannot get subresource');
-      return related(node, asked, () => reached(node, asked));
+    (reached: (node: string, attributes: AuthorizationAttributes) => boolean): Rule =>
+    (node, attributes) => {
+      if (attributes.verb !== 'get') return none('can only get individual resources of this type');
+      if (attributes.subresource !== '') return none('cannot get subresource');
+      return related(node, attributes, () => reached(node, attributes));
     };
 
-  const claim: Rule = (node, asked) => {
-    if (asked.subresource === 'status') {
-      if (!CHANGES.has(asked.verb)) return none('can only get/update/patch this type');
-    } else if (asked.verb !== 'get') return none('can only get individual resources of this type');
-    else if (asked.subresource !== '') return none('cannot get subresource');
-    return referred(node, 'claim', asked);
+  const claim: Rule = (node, attributes) => {
+    if (attributes.subresource === 'status') {
+      if (!CHANGES.has(attributes.verb)) return none('can only get/update/patch this type');
+    } else if (attributes.verb !== 'get') return none('can only get individual resources of this type');
+    else if (attributes.subresource !== '') return none('cannot get subresource');
+    return referred(node, 'claim', attributes);
   };
 
-  const token: Rule = (node, asked) => {
-    if (asked.verb !== 'create' || asked.name === '')
+  const token: Rule = (node, attributes) => {
+    if (attributes.verb !== 'create' || attributes.name === '')
       return none('can only create tokens for individual service accounts');
-    if (asked.subresource !== 'token') return none('can only create token subresource of serviceaccount');
-    return referred(node, 'account', asked);
+    if (attributes.subresource !== 'token')
+      return none('can only create token subresource of serviceaccount');
+    return referred(node, 'account', attributes);
   };
 
-  const lease: Rule = (node, asked) => {
-    if (!OWN_OBJECT.has(asked.verb))
+  const lease: Rule = (node, attributes) => {
+    if (!OWN_OBJECT.has(attributes.verb))
       return none('can only get, create, update, patch, or delete a node lease');
-    if (asked.namespace !== nodeLeaseNamespace)
+    if (attributes.namespace !== nodeLeaseNamespace)
       return none(`can only access leases in the ${JSON.stringify(nodeLeaseNamespace)} system namespace`);
     // The name of a new object is in the body, which admission checks.
-    if (asked.verb !== 'create' && asked.name !== node)
+    if (attributes.verb !== 'create' && attributes.name !== node)
       return none('can only access node lease with the same name as the requesting node');
     return ALLOWED;
   };
 
-  const csiNode: Rule = (node, asked) => {
-    if (!OWN_OBJECT.has(asked.verb)) return none('can only get, create, update, patch, or delete a CSINode');
-    if (asked.subresource !== '') return none('cannot authorize CSINode subresources');
-    if (asked.verb !== 'create' && asked.name !== node)
+  const csiNode: Rule = (node, attributes) => {
+    if (!OWN_OBJECT.has(attributes.verb))
+      return none('can only get, create, update, patch, or delete a CSINode');
+    if (attributes.subresource !== '') return none('cannot authorize CSINode subresources');
+    if (attributes.verb !== 'create' && attributes.name !== node)
       return none('can only access CSINode with the same name as the requesting node');
     return ALLOWED;
   };
@@ -103,13 +105,13 @@ export function createNodeAuthorizer({ graph, vocabulary, rules }: NodeAuthorize
 
   return {
     name: 'Node',
-    authorize(asked) {
-      const node = nodeNameOf(asked.user);
+    authorize(attributes) {
+      const node = nodeNameOf(attributes.user);
       if (node === undefined) return NOTHING;
-      if (node === '') return none(`unknown node for user ${JSON.stringify(asked.user.name)}`);
-      const rule = asked.isResource ? own.get(`${asked.group}/${asked.resource}`) : undefined;
-      if (rule !== undefined) return rule(node, asked);
-      return rules.some((each) => allows(each, asked)) ? ALLOWED : NOTHING;
+      if (node === '') return none(`unknown node for user ${JSON.stringify(attributes.user.name)}`);
+      const rule = attributes.isResource ? own.get(`${attributes.group}/${attributes.resource}`) : undefined;
+      if (rule !== undefined) return rule(node, attributes);
+      return rules.some((each) => allows(each, attributes)) ? ALLOWED : NOTHING;
     },
     // The permissions of a node depend on its pods. Upstream lists no rules for it either.
     rulesOf: () => ({ resource: [], nonResource: [] }),

@@ -124,9 +124,9 @@ export function createRbac(caches: RbacCaches): Rbac {
 
   return {
     name: 'RBAC',
-    authorize(asked: AuthorizationAttributes): Decision {
-      for (const [rule, binding] of rules(asked.user, asked.namespace)) {
-        if (allows(rule, asked)) return { effect: 'allow', reason: reasonOf(binding, asked.user) };
+    authorize(attributes: AuthorizationAttributes): Decision {
+      for (const [rule, binding] of rules(attributes.user, attributes.namespace)) {
+        if (allows(rule, attributes)) return { effect: 'allow', reason: reasonOf(binding, attributes.user) };
       }
       return { effect: 'none', reason: '' };
     },

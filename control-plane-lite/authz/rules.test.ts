@@ -19,11 +19,11 @@ const pods: PolicyRule = { verbs: ['get', 'list'], apiGroups: [''], resources: [
 
 describe('allows', () => {
   test.each<[string, PolicyRule, Partial<AuthorizationAttributes>, boolean]>([
-    ['what it names', pods, {}, true],
+    ['a resource that it names', pods, {}, true],
     ['no other verb', pods, { verb: 'delete' }, false],
     ['no other group', pods, { group: 'apps' }, false],
     ['no other resource', pods, { resource: 'secrets' }, false],
-    ['no subresource of what it names', pods, { subresource: 'log' }, false],
+    ['no subresource of a resource that it names', pods, { subresource: 'log' }, false],
     ['a subresource that it names', { ...pods, resources: ['pods/log'] }, { subresource: 'log' }, true],
     ['but not its parent', { ...pods, resources: ['pods/log'] }, {}, false],
     [
@@ -60,8 +60,8 @@ describe('allows', () => {
       { isResource: false, path: '/healthz/etcd' },
       true,
     ],
-  ])('%s', (_, rule, asked, expected) => {
-    expect(allows(rule, { ...base, ...asked })).toBe(expected);
+  ])('%s', (_, rule, attributes, expected) => {
+    expect(allows(rule, { ...base, ...attributes })).toBe(expected);
   });
 });
 
@@ -79,7 +79,7 @@ describe('uncovered', () => {
       [pods],
       0,
     ],
-    ['what is beyond a name', [{ ...pods, resourceNames: ['a'] }], [pods], 2],
+    ['all names where one is allowed', [{ ...pods, resourceNames: ['a'] }], [pods], 2],
     ['nothing of a name by all', [pods], [{ ...pods, resourceNames: ['a'] }], 0],
     ['nothing by stars', [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }], [pods], 0],
     [

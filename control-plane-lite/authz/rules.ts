@@ -28,14 +28,14 @@ const hasPath = (urls: readonly string[] | undefined, path: string): boolean =>
   ) === true;
 
 /** Whether one rule allows the request. */
-export function allows(rule: PolicyRule, asked: AuthorizationAttributes): boolean {
-  if (!has(rule.verbs, asked.verb)) return false;
-  if (!asked.isResource) return hasPath(rule.nonResourceURLs, asked.path);
+export function allows(rule: PolicyRule, attributes: AuthorizationAttributes): boolean {
+  if (!has(rule.verbs, attributes.verb)) return false;
+  if (!attributes.isResource) return hasPath(rule.nonResourceURLs, attributes.path);
   const names = rule.resourceNames ?? [];
   return (
-    has(rule.apiGroups, asked.group) &&
-    hasResource(rule.resources, asked.resource, asked.subresource) &&
-    (names.length === 0 || names.includes(asked.name))
+    has(rule.apiGroups, attributes.group) &&
+    hasResource(rule.resources, attributes.resource, attributes.subresource) &&
+    (names.length === 0 || names.includes(attributes.name))
   );
 }
 

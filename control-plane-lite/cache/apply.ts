@@ -1,7 +1,11 @@
-/** Applies the store's states and events to the caches of the resources, in order. */
+/** Applies the store's states and events to the caches of the resources, in order, and resolves those that wait for a
+ *  revision to be applied. */
+import type { Timer } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
+import { createTransientSet } from '#api/kit/transient.ts';
 import type { ApiObject } from '../resources/contract.ts';
 import type { StoredItem, StoreEvent } from '../store/contract.ts';
+import { CacheError } from './contract.ts';
 import type { Loading } from './follow/feed.ts';
 import { type Difference, eventsOf } from './follow/resync.ts';
 import type { Router } from './router.ts';
@@ -194,5 +198,50 @@ export function createApplier(deps: ApplierDeps): Applier {
     apply,
     progress,
     begin: () => (loaded ? loadAgain(router, () => revision, resync) : loadFirst(deps, start)),
+  };
+}
+
+/** Waiters for revisions of the cache. */
+export interface Waiters {
+  /** Resolves once `reached` was called with the revision. @throws CacheError `future` after the timeout */
+  wait(revision: number, timeoutMs: number): Promise<void>;
+  /** Everything up to the revision has been applied. */
+  reached(revision: number): void;
+}
+
+export interface WaitersDeps {
+  readonly setTimer: (fire: () => void, delayMs: number) => Timer;
+  readonly newest: () => number;
+}
+
+interface Waiter {
+  readonly revision: number;
+  readonly resolve: () => void;
+  readonly timer: Timer;
+}
+
+export function createWaiters(deps: WaitersDeps): Waiters {
+  const waiting = createTransientSet<Waiter>();
+  return {
+    wait(revision, timeoutMs) {
+      if (revision <= deps.newest()) return Promise.resolve();
+      return new Promise((resolve, reject) => {
+        const timer = deps.setTimer(() => {
+          waiting.delete(waiter);
+          const text = `Too large resource version: ${revision}, current: ${deps.newest()}`;
+          reject(new CacheError('future', text, deps.newest()));
+        }, timeoutMs);
+        const waiter: Waiter = { revision, resolve, timer };
+        waiting.add(waiter);
+      });
+    },
+    reached(revision) {
+      for (const waiter of waiting.values()) {
+        if (waiter.revision > revision) continue;
+        waiting.delete(waiter);
+        waiter.timer.cancel();
+        waiter.resolve();
+      }
+    },
   };
 }

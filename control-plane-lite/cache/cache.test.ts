@@ -19,7 +19,7 @@ import { toStored } from './state/stored-form.ts';
 const keysOf = (page: ListPage): readonly string[] => page.items.map(({ key }) => key);
 
 describe('list', () => {
-  test('shows what was there at start and what came later, in order of keys', async () => {
+  test('shows initial and later objects, in order of keys', async () => {
     await using fixture = createCacheFixture();
     await fixture.put('default/b');
     await fixture.put('default-2/z');
@@ -175,7 +175,7 @@ describe('cached objects', () => {
 });
 
 describe('resources', () => {
-  test('that are asked for later have what the store had all along', async () => {
+  test('that are requested later have the objects that the store had before', async () => {
     await using fixture = createCacheFixture();
     const value = (name: string): Buffer =>
       toStored({ apiVersion: 'v1', kind: 'Node', metadata: { name, uid: name } });
@@ -240,7 +240,7 @@ describe('waiting', () => {
 });
 
 describe('pages of a resource in which nothing happens', () => {
-  test('expire with the history that the store keeps; watches go on', async () => {
+  test('expire with the history that the store retains; watches continue', async () => {
     await using fixture = createCacheFixture({ historyMs: 60_000, replayWrites: 0 });
     const { cache, clock, pods, store } = fixture;
     cache.resource(NODES);

@@ -2,25 +2,24 @@
  *  store, `apply.ts` applies states and events to the caches of `router.ts`, `resource-cache.ts` serves one
  *  resource, `fan-out.ts` its watchers. */
 import { createBackoff } from '#api/kit/backoff.ts';
-import { asError, type Clock } from '#api/kit/clock.ts';
+import type { Clock } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { Waits } from '#api/kit/waits.ts';
 import type { ApiObject, StorageInfo } from '../resources/contract.ts';
 import { type Store, StoreError } from '../store/contract.ts';
-import { type Applier, createApplier } from './apply.ts';
+import { type Applier, createApplier, createWaiters, type Waiters } from './apply.ts';
 import { type Cache, CacheError, type SelectableFields } from './contract.ts';
 import { coalesce } from './follow/coalesce.ts';
 import { createFeed, type Feed } from './follow/feed.ts';
-import { createPendingWrites } from './follow/pending-writes.ts';
-import { createWaiters, type Waiters } from './follow/waiters.ts';
 import { listPast } from './list/past-list.ts';
 import { createResourceCache, type FedResourceCache } from './resource-cache.ts';
 import { createRouter, type Router } from './router.ts';
 import type { ObjectContext } from './state/cached-object.ts';
-import type { HeldBytes } from './state/history.ts';
+import { createRetention, type HeldBytes, type Retention } from './state/history.ts';
 import { createLruBudget } from './state/lru-budget.ts';
-import { createRetention, type Retention } from './state/retention.ts';
-import { createFlusher } from './watch/flusher.ts';
+import { createPendingWrites } from './state/stored-form.ts';
+import { createFlusher } from './watch/fan-out.ts';
 
 export interface CacheDeps {
   readonly store: Pick<Store, 'revisionStep' | 'currentRevision' | 'range' | 'watch'>;
@@ -135,7 +134,7 @@ function createFactory(
     const place = { prefix: storage.prefix, context };
     const past = { range: store.range.bind(store), newest: revision };
     return createResourceCache(
-      { ...shared, listPast: (request, asked) => listPast(past, place, request, asked) },
+      { ...shared, listPast: (request, requested) => listPast(past, place, request, requested) },
       { storage, context, maxChanges: settings.historyChanges },
     );
   };
@@ -179,7 +178,7 @@ export function createCache(deps: CacheDeps, options: CacheOptions = {}): Cache 
       onSynced: () => firstSync.resolve(),
     },
   );
-  const askNewest = coalesce(() => store.currentRevision(), defer);
+  const readNewest = coalesce(() => store.currentRevision(), defer);
 
   async function waitFor(revision: number, timeoutMs: number): Promise<void> {
     if (revision <= applier.revision) return;
@@ -213,7 +212,7 @@ export function createCache(deps: CacheDeps, options: CacheOptions = {}): Cache 
     },
     waitFor,
     async waitForNewest() {
-      const newest = await askNewest().catch((error: unknown) => {
+      const newest = await readNewest().catch((error: unknown) => {
         throw asUnavailable(error, applier.revision);
       });
       await waitFor(newest, NEWEST_MS);

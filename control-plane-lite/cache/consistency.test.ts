@@ -8,7 +8,7 @@ import { formatLabelSelector, matchesLabels, parseLabelSelector } from '#api/met
 import { StoreError } from '../store/contract.ts';
 import { type CacheFixture, createCacheFixture, lineEncoder, settle } from './cache.fixture.ts';
 import { type ByteSink, CacheError, type EventEncoder, type Selection, type Watch } from './contract.ts';
-import { compareKeys } from './state/keys.ts';
+import { compareKeys } from './state/ordered.ts';
 
 /** A state: revision and labels by key. */
 type State = ReadonlyMap<string, { readonly revision: number; readonly label: string }>;

@@ -23,7 +23,7 @@ export interface CachedObject {
   /** Returns an encoding of the object that was cached under this name or is created now; cached as long as
    *  the budget allows. */
   load?(turn: () => Promise<void>): Promise<ApiObject>;
-  /** A form of the object that was made before under this name, or made now; kept for as long as is worth it. */
+  /** A form of the object under this name, encoded on first use; retained while that is worth its memory. */
   form(name: string, make: () => Buffer): Buffer;
 }
 

@@ -15,9 +15,9 @@ import {
   type WatchOptions,
 } from './contract.ts';
 import { pageOf } from './list/page.ts';
-import { type ObjectContext, StoredObject } from './state/cached-object.ts';
+import { type ObjectContext, RestampedObject, StoredObject } from './state/cached-object.ts';
 import { createHistory, type HeldBytes, type History } from './state/history.ts';
-import { createObjects, type Objects } from './state/objects.ts';
+import { createOrdered, type Ordered } from './state/ordered.ts';
 import { compileSelection } from './state/selection.ts';
 import { createSnapshots, newestView, type Slot } from './state/snapshot.ts';
 import { createFanOut, type FanOut } from './watch/fan-out.ts';
@@ -175,5 +175,46 @@ export function createResourceCache(
       snapshots.dropBefore(history.floor);
     },
     endWatchers: (reason) => fanOut.endAll(reason),
+  };
+}
+
+function changeOf(
+  previous: CachedObject | undefined,
+  current: CachedObject | undefined,
+  revision: number,
+): CacheChange | undefined {
+  if (current !== undefined) {
+    return previous === undefined ? { type: 'ADDED', current } : { type: 'MODIFIED', current, previous };
+  }
+  if (previous === undefined) return undefined;
+  return { type: 'DELETED', current: new RestampedObject(previous, revision), previous };
+}
+
+/** Newest revision of each object, by key and in order. */
+interface Objects {
+  readonly slots: Ordered<Slot>;
+  readonly byKey: ReadonlyMap<string, Slot>;
+  /** Sets or removes; returns the change, if it is one. */
+  set(key: string, current: StoredObject | undefined, revision: number): CacheChange | undefined;
+}
+
+function createObjects(): Objects {
+  const slots = createOrdered<Slot>();
+  const byKey = new Map<string, Slot>();
+  return {
+    slots,
+    byKey,
+    set(key, current, revision) {
+      const slot = byKey.get(key);
+      const change = changeOf(slot?.current, current, revision);
+      if (current === undefined) {
+        if (byKey.delete(key)) slots.remove(key);
+      } else if (slot === undefined) {
+        const added = { key, current };
+        byKey.set(key, added);
+        slots.add(added);
+      } else slot.current = current;
+      return change;
+    },
   };
 }

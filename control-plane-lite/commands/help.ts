@@ -12,6 +12,11 @@ const DATA_DIR = [
   `Data directory of the server. Default: ${SETTINGS.dataDir.default}`,
 ] as const;
 
+const CERT_DIR = [
+  '--cert-dir D',
+  'Directory of the keys and certificates. Default: pki in the data directory',
+] as const;
+
 export const COMMANDS: Readonly<Record<string, CommandHelp>> = {
   token: {
     usage: ['token create [TOKEN] [flags]', 'token list [flags]', 'token delete ID…'],
@@ -31,6 +36,17 @@ export const COMMANDS: Readonly<Record<string, CommandHelp>> = {
     about: 'List, approve or deny certificate signing requests. Requires a running server.',
     flags: [DATA_DIR],
   },
+  certificates: {
+    usage: [
+      'certificates list [flags]',
+      'certificates rotate [CA…] [flags]',
+      'certificates finish [CA…] [flags]',
+    ],
+    about:
+      'List the generated certificates, or replace certificate authorities (all, or ca, server-ca, node-serving-ca, ' +
+      'front-proxy-ca). After rotate, the former ones stay trusted until finish. Works whether or not the server runs.',
+    flags: [DATA_DIR, CERT_DIR],
+  },
   backup: {
     usage: ['backup FILE [flags]'],
     about:
@@ -42,6 +58,7 @@ export const COMMANDS: Readonly<Record<string, CommandHelp>> = {
         'Leave out the CA and the keys (the folder pki); a server restored from the file generates new ones',
       ],
       DATA_DIR,
+      CERT_DIR,
     ],
   },
   restore: {
@@ -56,6 +73,7 @@ export const COMMANDS: Readonly<Record<string, CommandHelp>> = {
       ],
       ['--without-keys', 'Leave the keys unchanged even if the backup contains some'],
       DATA_DIR,
+      CERT_DIR,
     ],
   },
   version: { usage: ['version'], about: 'Print the version of the program and of the API.', flags: [] },

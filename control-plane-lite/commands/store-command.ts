@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import yargs from 'yargs';
 import { ConfigError, describeProblem } from '../config/parse.ts';
 import { SETTINGS } from '../config/settings.ts';
+import { keysDirOf } from '../identity/keys-dir.ts';
 import { StoreError } from '../store/contract.ts';
 import { backupStore, restoreStore } from '../store/embedded/copies.ts';
 
@@ -19,6 +20,7 @@ function parseStoreCommand(command: 'backup' | 'restore', argv: readonly string[
   const problems: string[] = [];
   const parsed = yargs([...argv])
     .option('data-dir', { type: 'string', default: SETTINGS.dataDir.default })
+    .option('cert-dir', { type: 'string', default: SETTINGS.certDir.default })
     .option('force', { type: 'boolean', default: false })
     .option('without-keys', { type: 'boolean', default: false })
     .parserConfiguration({ 'camel-case-expansion': false })
@@ -28,13 +30,13 @@ function parseStoreCommand(command: 'backup' | 'restore', argv: readonly string[
     .version(false)
     .fail((message: string, error: Error | undefined) => {
       const text = message === '' && error !== undefined ? error.message : message;
-      problems.push(...describeProblem(text, argv, ['data-dir', 'force', 'without-keys']));
+      problems.push(...describeProblem(text, argv, ['data-dir', 'cert-dir', 'force', 'without-keys']));
     })
     .parseSync();
   const [file, ...rest] = parsed._.map(String);
   if (file === undefined || rest.length > 0)
     problems.push(
-      `usage: control-plane-lite ${command} FILE [--data-dir D] [--without-keys]${command === 'restore' ? ' [--force]' : ''}`,
+      `usage: control-plane-lite ${command} FILE [--data-dir D] [--cert-dir D] [--without-keys]${command === 'restore' ? ' [--force]' : ''}`,
     );
   if (parsed.force && command === 'backup') problems.push('--force only applies to restore');
   if (problems.length > 0 || file === undefined) throw new ConfigError(problems);
@@ -43,7 +45,7 @@ function parseStoreCommand(command: 'backup' | 'restore', argv: readonly string[
     file,
     dir: join(dataDir, 'store'),
     force: parsed.force,
-    ...(parsed['without-keys'] ? {} : { keysDir: join(dataDir, 'pki') }),
+    ...(parsed['without-keys'] ? {} : { keysDir: keysDirOf({ dataDir, certDir: parsed['cert-dir'] }) }),
   };
 }
 

@@ -3,6 +3,7 @@
 import { createHash, randomInt, X509Certificate } from 'node:crypto';
 import { type Clock, sleep } from '#api/kit/clock.ts';
 import { formatTime } from '#api/meta/time.ts';
+import { parsePem } from '#api/pki/pem.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import {
   BOOTSTRAP_SECRET_PREFIX,
@@ -108,14 +109,21 @@ export async function createToken(client: AdminClient, wanted: NewToken, clock: 
   );
   // `join` detects the vocabulary by itself; older versions do not.
   const words = vocabulary.name === 'plat' ? '' : ` --vocabulary ${vocabulary.name}`;
-  return `nodeagent join ${cluster.url}${words} --token ${token} --ca-cert-hash ${cluster.hash}`;
+  return `nodeagent join ${cluster.url}${words} --token ${token} ${cluster.hashes.map((hash) => `--ca-cert-hash ${hash}`).join(' ')}`;
 }
 
-function clusterOf(content: string): { readonly url: string; readonly hash: string } {
+function clusterOf(content: string): {
+  readonly url: string;
+  /** Of each authority; two while one replaces the other. */
+  readonly hashes: readonly string[];
+} {
   try {
     const cluster = memberAt(JSON.parse(content), 'clusters', 0, 'cluster');
     const authority = Buffer.from(textAt(cluster, 'certificate-authority-data'), 'base64').toString();
-    return { url: textAt(cluster, 'server'), hash: authorityHash(authority) };
+    return {
+      url: textAt(cluster, 'server'),
+      hashes: parsePem(authority).map(({ text }) => authorityHash(text)),
+    };
   } catch (cause) {
     throw new CommandError('the ConfigMap cluster-info is not in the format that the server writes', {
       cause,

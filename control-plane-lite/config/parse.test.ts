@@ -86,13 +86,14 @@ describe('parseConfig', () => {
   });
 });
 
-describe('an unknown flag is reported with what was probably meant', () => {
+describe('an unknown flag is reported with the probable one', () => {
   test.each<[readonly string[], readonly string[]]>([
     [['--secure-prt', '1'], ['--secure-prt: unknown flag; did you mean --secure-port?']],
     [
       ['--data-dirr=/x', '--nothing-like-it'],
       ['--data-dirr: unknown flag; did you mean --data-dir?', '--nothing-like-it: unknown flag'],
     ],
+    [['--no-such'], ['--no-such: unknown flag']],
     [['bakup', 'file'], ['"bakup": unknown command; did you mean backup?']],
   ])('%j', (argv, expected) => {
     const problems: unknown = expect.arrayContaining([...expected]);

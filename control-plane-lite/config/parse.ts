@@ -9,7 +9,10 @@ import { gatesSetInVain } from '#api/schema/gate-effects.ts';
 import { upstreamAgentFlag } from '#api/vocabulary.ts';
 import { pluginErrors } from '../admission/names.ts';
 import { unknownControllers } from '../controllers/names.ts';
-import { SETTINGS, type ServerConfig, type Setting } from './settings.ts';
+import { authenticationErrors, authenticationWarnings } from './authentication-errors.ts';
+import { certificateErrors } from './certificate-errors.ts';
+import type { Setting } from './groups/setting.ts';
+import { SETTINGS, type ServerConfig } from './settings.ts';
 
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
@@ -51,9 +54,11 @@ function option(setting: Setting): Options {
 export const gateSettings = (words: readonly string[]): GateSettings =>
   Object.fromEntries(words.map((word) => [word.split('=')[0] ?? '', word.endsWith('=true')]));
 
-/** Returns warnings about settings without effect: at most two lines. */
-export const configWarnings = ({ featureGates }: ServerConfig): readonly string[] =>
-  noEffectWarnings(gatesSetInVain(gateSettings(featureGates), 'control-plane-lite'));
+/** Returns warnings about settings without effect, in few lines. */
+export const configWarnings = (config: ServerConfig): readonly string[] => [
+  ...noEffectWarnings(gatesSetInVain(gateSettings(config.featureGates), 'control-plane-lite')),
+  ...authenticationWarnings(config),
+];
 
 function gateErrors(words: readonly string[]): readonly string[] {
   const unreadable = words.filter((word) => !/^[A-Za-z0-9]+=(true|false)$/.test(word));
@@ -71,7 +76,7 @@ function crossErrors(config: ServerConfig): readonly string[] {
   const both = (a: string, b: string, first: string, second: string): void => {
     if ((a === '') !== (b === '')) errors.push(`--${first} and --${second} must be given together`);
   };
-  both(config.tlsCertFile, config.tlsPrivateKeyFile, 'tls-cert-file', 'tls-private-key-file');
+  errors.push(...certificateErrors(config));
   both(config.etcdCertfile, config.etcdKeyfile, 'etcd-certfile', 'etcd-keyfile');
   both(
     config.nodeagentClientCertificate,
@@ -85,6 +90,7 @@ function crossErrors(config: ServerConfig): readonly string[] {
   if (config.auditPolicyFile !== '' && config.auditLogPath === '') {
     errors.push('--audit-policy-file has no effect without --audit-log-path');
   }
+  errors.push(...authenticationErrors(config));
   errors.push(...gateErrors(config.featureGates));
   errors.push(...pluginErrors(config.enableAdmissionPlugins, config.disableAdmissionPlugins));
   for (const word of unknownControllers(config.controllers)) {
@@ -144,7 +150,7 @@ function read(setting: Setting, given: unknown): Read {
   const name = `--${setting.flag}`;
   if (setting.type === 'list') {
     const words = (Array.isArray(given) ? given : [given])
-      .flatMap((item) => String(item).split(','))
+      .flatMap((item) => (setting.whole === true ? [String(item)] : String(item).split(',')))
       .filter((word) => word !== '');
     return checkChoices(name, setting.choices, words) ?? { value: words };
   }
@@ -157,7 +163,7 @@ export function createParser(argv: readonly string[]): Argv {
   return yargs([...argv])
     .scriptName('control-plane-lite')
     .usage(
-      '$0 [flags]\n$0 backup FILE\n$0 restore FILE\n$0 token create|list|delete\n$0 csr list|approve|deny\n$0 version\n$0 COMMAND --help',
+      '$0 [flags]\n$0 backup FILE\n$0 restore FILE\n$0 token create|list|delete\n$0 csr list|approve|deny\n$0 certificates list|rotate|finish\n$0 version\n$0 COMMAND --help',
     )
     .options(Object.fromEntries(entries.map(([, setting]) => [setting.flag, option(setting)])))
     .parserConfiguration({
@@ -184,13 +190,16 @@ export function describeProblem(
   const unknown = /^Unknown arguments?: (.+)$/.exec(message)?.[1];
   if (unknown === undefined) return [message];
   return unknown.split(', ').map((word) => {
-    const isFlag = argv.some((given) => given === `--${word}` || given.startsWith(`--${word}=`));
-    if (isFlag) return `--${word}: unknown flag${suggestion(word, flags, '--')}`;
+    // The parser takes `--no-x` for the negation of x.
+    const flag = [`--${word}`, `--no-${word}`].find((name) =>
+      argv.some((given) => given === name || given.startsWith(`${name}=`)),
+    );
+    if (flag !== undefined) return `${flag}: unknown flag${suggestion(flag.slice(2), flags, '--')}`;
     return `${JSON.stringify(word)}: unknown command${suggestion(word, COMMAND_NAMES)}`;
   });
 }
 
-const COMMAND_NAMES = ['backup', 'restore', 'token', 'csr', 'version'];
+const COMMAND_NAMES = ['backup', 'restore', 'token', 'csr', 'certificates', 'version'];
 
 /** `--no-anonymous-auth` is `--anonymous-auth=false`; other flags may begin with `no-`. */
 function negated(word: string): string {

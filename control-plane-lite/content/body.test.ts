@@ -1,7 +1,15 @@
 import { describe, expect, it, test } from 'vitest';
 import { finish } from '#api/kit/steps.ts';
 import type { ApiObject } from '../resources/contract.ts';
-import { type Ask, content, failure, PROTOBUF, pods, protobuf, requestOf } from './content.fixture.ts';
+import {
+  content,
+  failure,
+  PROTOBUF,
+  pods,
+  protobuf,
+  requestOf,
+  type SentRequest,
+} from './content.fixture.ts';
 
 describe('a body', () => {
   const target = { schema: pods.schema, apiVersion: 'v1', kind: 'Pod' };
@@ -12,10 +20,10 @@ describe('a body', () => {
     spec: { containers: [{ name: 'c', image: 'i' }] },
   };
   const read = (
-    ask: Ask,
+    sent: SentRequest,
     validation: 'Ignore' | 'Warn' | 'Strict' = 'Warn',
     warnings: string[] = [],
-  ): Promise<ApiObject> => content.readObject(requestOf(ask, warnings), target, validation);
+  ): Promise<ApiObject> => content.readObject(requestOf(sent, warnings), target, validation);
 
   test.each([
     ['JSON', undefined, JSON.stringify(pod)],
@@ -87,7 +95,7 @@ describe('a body', () => {
     );
   });
 
-  test.each<[string, Ask, string]>([
+  test.each<[string, SentRequest, string]>([
     [
       'nothing',
       { body: '' },
@@ -131,8 +139,8 @@ describe('a body', () => {
       '415 the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, ',
     ],
     ['depth', { body: '['.repeat(10_000) }, '400 the object provided is unrecognized'],
-  ])('is refused for %s', async (_, ask, expected) => {
-    expect((await failure(() => read(ask))).slice(0, expected.length)).toBe(expected);
+  ])('is refused for %s', async (_, sent, expected) => {
+    expect((await failure(() => read(sent))).slice(0, expected.length)).toBe(expected);
   });
 
   it('is checked again after a patch, which then is at error', async () => {
@@ -148,7 +156,8 @@ describe('a body', () => {
   });
 
   it('may be options, of any version or none', async () => {
-    const options = (ask: Ask): Promise<unknown> => content.readOptions(requestOf(ask), 'DeleteOptions');
+    const options = (sent: SentRequest): Promise<unknown> =>
+      content.readOptions(requestOf(sent), 'DeleteOptions');
     expect(await options({})).toBeUndefined();
     expect(await options({ body: '{"gracePeriodSeconds":0,"future":1}' })).toEqual({ gracePeriodSeconds: 0 });
     expect(
@@ -179,7 +188,7 @@ describe('a body', () => {
     ['application/merge-patch+json', '{', /^400/],
     ['application/merge-patch+json', '{"a":1,"a":2}', /^400 strict decoding error: duplicate field "a"/],
   ])('is no patch: %s %s', async (type, body, expected) => {
-    const ask = { body, ...(type === undefined ? {} : { type }) };
-    expect(await failure(() => content.readPatch(requestOf(ask), 'Strict'))).toMatch(expected);
+    const sent = { body, ...(type === undefined ? {} : { type }) };
+    expect(await failure(() => content.readPatch(requestOf(sent), 'Strict'))).toMatch(expected);
   });
 });

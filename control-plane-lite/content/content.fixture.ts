@@ -73,7 +73,7 @@ export const objectOf = (name: string, revision = 7, kind = 'ConfigMap'): ApiObj
   ...(kind === 'Pod' ? { spec: { containers: [] } } : { data: { a: 'x\n\ny' } }),
 });
 
-export interface Ask {
+export interface SentRequest {
   readonly accept?: string;
   readonly type?: string;
   readonly body?: string | Buffer;
@@ -82,7 +82,7 @@ export interface Ask {
 }
 
 export function requestOf(
-  { accept, type, body = '', query = '', agent }: Ask,
+  { accept, type, body = '', query = '', agent }: SentRequest,
   warnings: string[] = [],
 ): ApiRequest {
   return {

@@ -9,7 +9,6 @@ import type { ApiObject } from '../resources/contract.ts';
 import { defaultColumns } from '../resources/facts.ts';
 import {
   AS,
-  type Ask,
   bytesOf,
   cachedOf,
   content,
@@ -24,6 +23,7 @@ import {
   protobuf,
   requestOf,
   resourceOf,
+  type SentRequest,
   typeOf,
 } from './content.fixture.ts';
 import { createStatusEncoder } from './plain.ts';
@@ -32,8 +32,8 @@ const { plat } = VOCABULARIES;
 
 describe('one object', () => {
   const object = objectOf('a');
-  const show = (ask: Ask, resource = maps, entry = cachedOf(object)): Promise<ApiResponse> =>
-    content.cached(requestOf(ask), resource, entry);
+  const show = (sent: SentRequest, resource = maps, entry = cachedOf(object)): Promise<ApiResponse> =>
+    content.cached(requestOf(sent), resource, entry);
 
   it('is the very bytes of the cache where that is what is wanted', async () => {
     const entry = cachedOf(object);
@@ -335,7 +335,7 @@ describe('a watch', () => {
   });
 });
 
-describe('what is no object of a resource', () => {
+describe('values that are not objects of a resource', () => {
   const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success' };
 
   it('has one representation, whatever the request accepts', () => {

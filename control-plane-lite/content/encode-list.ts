@@ -1,6 +1,6 @@
 /** Encodes lists from the bytes of their items, in chunks that the connection writes unchanged. Work per item
  *  is done in turns, so that a long list doesn't block others.
- *  Deviation: items keep their `kind` and `apiVersion`, which upstream's lists of built-in kinds omit. */
+ *  Deviation: items retain their `kind` and `apiVersion`, which upstream's lists of built-in kinds omit. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parseJsonText } from '#api/codec/json-text.ts';

@@ -172,8 +172,8 @@ export function contentTypeOf(mediaType: MediaType, vocabulary: Vocabulary, watc
 /** Reports whether the output should be human-readable: the client requests it, or is a browser or a common
  *  command line tool. */
 export function wantsPretty(query: URLSearchParams, userAgent: string | undefined): boolean {
-  const asked = query.get('pretty');
-  if (asked !== null && asked !== '') return /^(?:1|t|T|true|TRUE|True)$/.test(asked);
+  const text = query.get('pretty');
+  if (text !== null && text !== '') return /^(?:1|t|T|true|TRUE|True)$/.test(text);
   return userAgent !== undefined && /^(?:curl|Wget|Mozilla\/5\.0)/.test(userAgent);
 }
 

@@ -9,9 +9,8 @@ import { type FieldError, formatFieldError } from '#api/meta/field-error.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { invalid } from '#api/meta/status-errors.ts';
 import type { TypeMeta } from '#api/protobuf/envelope.ts';
-import { DecodedTooLong } from '#api/schema/decode.ts';
-import type { ApiObject, DecodedObject, ObjectSchema, SteppedDecoding } from '../resources/contract.ts';
-import { objectTooLarge } from '../resources/object-size.ts';
+import type { ApiObject, DecodedObject, ObjectSchema } from '../resources/contract.ts';
+import { decodeLarge } from '../resources/decode-large.ts';
 
 /** `Ignore`: drop unknown fields. `Warn`: drop them with a warning. `Strict`: reject them. */
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
@@ -136,21 +135,6 @@ function handleStrict(
   if (validation === 'Ignore' || texts.length === 0) return;
   if (validation === 'Strict') throw refuse(`strict decoding error: ${texts.join(', ')}`);
   for (const text of texts) warn(text);
-}
-
-/** @throws StatusError RequestEntityTooLarge */
-function* decodeLarge(
-  schema: ObjectSchema,
-  value: Readonly<Record<string, unknown>>,
-  options: SteppedDecoding,
-): Steps<DecodedObject> {
-  if (schema.decodeInSteps === undefined) return schema.decode(value, options.known);
-  try {
-    return yield* schema.decodeInSteps(value, options);
-  } catch (thrown) {
-    if (thrown instanceof DecodedTooLong) throw objectTooLarge(thrown);
-    throw thrown;
-  }
 }
 
 /** Returns the object in a body.

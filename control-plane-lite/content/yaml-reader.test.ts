@@ -77,7 +77,7 @@ describe('createYamlReader', () => {
     await late;
   });
 
-  test('reads what becomes a large value', async () => {
+  test('reads text that becomes a large value', async () => {
     const { value } = (await createYamlReader().read(body(large(40_000)))) ?? {};
     expect(Object.keys(value ?? {})).toHaveLength(40_000);
   });

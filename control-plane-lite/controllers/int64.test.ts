@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { int64Of, LONGEST_MS, MAX_INT64, MIN_INT64 } from '#api/kit/int64.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
-import { requestTimeoutMs } from '../http/limits/timeouts.ts';
+import { requestTimeoutMs } from '../http/request/request-info.ts';
 import { isCounted } from '../quota/pods.ts';
 import type { ApiObject, Resource, Strategy, StrategyContext } from '../resources/contract.ts';
 import { planPodDeletion } from '../resources/core/pod.ts';

@@ -36,7 +36,7 @@ function share(): Shared {
       await turn();
       if (hung.has(identity)) return new Promise(() => undefined);
       if (cut.has(identity)) throw new Error('the store is away');
-      if (allowCreate !== true) throw new Error('not asked for here');
+      if (allowCreate !== true) throw new Error('unexpected create');
       lease = await change(structuredClone(lease));
       return { object: lease };
     },

@@ -42,7 +42,7 @@ describe('customTable', () => {
     expect(row(object, context)).toEqual(['a', '60s']);
   });
 
-  test('shows the first of what a column’s path finds', () => {
+  test('shows the first match of a column’s path', () => {
     const { columns, row } = customTable([
       { name: 'N', type: 'integer', jsonPath: '.spec.n', priority: 1 },
       { name: 'Any', type: 'string', jsonPath: '..n' },

@@ -22,7 +22,7 @@ const wanted = (replicas?: number): ApiObject => ({
 });
 
 describe('customScale', () => {
-  test('shows what is at the paths', () => {
+  test('shows the values at the paths', () => {
     const given = object({ spec: { size: { wanted: 3 } }, status: { there: 2, 'the.selector': 'a=b' } });
     expect(scale.scaleOf(given)).toEqual({
       apiVersion: 'autoscaling/v1',
@@ -48,11 +48,11 @@ describe('customScale', () => {
     expect(scale.scaleOf(given)).toMatchObject({ status: { replicas: shown } });
   });
 
-  test('cannot show what is not there', () => {
+  test('cannot show absent values', () => {
     expect(() => scale.scaleOf(object({ spec: { size: { wanted: 'three' } } }))).toThrow('.spec.size.wanted');
   });
 
-  test('sets the number, and makes what leads to it', () => {
+  test('sets the number, and creates its parents', () => {
     const draft = object({ spec: { other: 1 } });
     scale.apply(draft, wanted(4));
     expect(draft['spec']).toEqual({ other: 1, size: { wanted: 4 } });

@@ -83,13 +83,13 @@ describe('decideNames', () => {
       ['bs/B', 'NamesAccepted=False SingularConflict', 'Established=False NotAccepted'],
     ],
     [
-      'gives what a younger one wants',
+      'gives a name that a younger one wants',
       { uid: 'b', second: 1, names: { singular: 'a' } },
       [{ uid: 'a', second: 2 }],
       ['bs/B', 'NamesAccepted=True NoConflicts', 'Established=True InitialNamesAccepted'],
     ],
     [
-      'leaves what is established as it is',
+      'leaves an established one unchanged',
       { uid: 'b', names: { shortNames: ['as'] }, accepted: {}, established: true },
       [{ uid: 'a', accepted: {} }],
       ['bs/B', 'Established=True', 'NamesAccepted=False ShortNamesConflict'],
@@ -98,7 +98,7 @@ describe('decideNames', () => {
     expect(decide(self, others)).toEqual(expected);
   });
 
-  test('never gives what is the platform’s own', () => {
+  test('never gives names of built-in resources', () => {
     const given = definition({ uid: 'pod' });
     const builtIn = { plural: 'pods', singular: 'pod', kind: 'Pod', listKind: 'PodList', shortNames: ['po'] };
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- names alone are looked at
@@ -115,7 +115,7 @@ describe('decideNames', () => {
     expect(accepted).toEqual(['True', 'False']);
   });
 
-  test('keeps the time of a condition that holds as before', () => {
+  test('retains the time of an unchanged condition', () => {
     const given = definition({ uid: 'a', accepted: {}, established: true });
     const { conditions } = decideNames(given, takenNames(given, [], []), NOW);
     const again = decideNames(

@@ -13,5 +13,7 @@ test.each([
   ['https://issuer.example#a', 0],
   ['robot', 0],
 ])('the issuer %s has %d routes', (issuer, count) => {
-  expect(createTokenIssuerRoutes({ issuer, keys, serverAddress: () => 'h:1' })).toHaveLength(count);
+  expect(
+    createTokenIssuerRoutes({ issuer, keys: () => keys, jwksUri: '', serverAddress: () => 'h:1' }),
+  ).toHaveLength(count);
 });

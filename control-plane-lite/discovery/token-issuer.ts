@@ -6,8 +6,10 @@ import type { PathRoute } from '../http/contract.ts';
 export interface TokenIssuerDeps {
   /** Issuer claim of new tokens. */
   readonly issuer: string;
-  /** Keys that verify tokens. */
-  readonly keys: readonly VerificationKey[];
+  /** Returns the keys that verify tokens; read on each request. */
+  readonly keys: () => readonly VerificationKey[];
+  /** URI of the keys; empty: this server's. */
+  readonly jwksUri: string;
   /** `host:port` at which clients reach the server; read on each request. */
   readonly serverAddress: () => string;
 }
@@ -26,24 +28,29 @@ const HEADERS = { 'Cache-Control': 'public, max-age=3600' };
 /** Returns no routes for an issuer that is not an https URL, as OpenID Connect requires one. */
 export function createTokenIssuerRoutes(deps: TokenIssuerDeps): readonly PathRoute[] {
   if (!isIssuerUrl(deps.issuer)) return [];
-  const algorithms = [...new Set(deps.keys.map(({ algorithm }) => algorithm))].toSorted();
-  const keys = deps.keys.map(({ id, algorithm, publicKey }) => ({
-    use: 'sig',
-    ...publicKey.export({ format: 'jwk' }),
-    kid: id,
-    alg: algorithm,
-  }));
   return [
     jsonRoute(CONFIGURATION_PATH, 'application/json', () => ({
       issuer: deps.issuer,
-      jwks_uri: `https://${deps.serverAddress()}${KEYS_PATH}`,
+      jwks_uri: deps.jwksUri === '' ? `https://${deps.serverAddress()}${KEYS_PATH}` : deps.jwksUri,
       response_types_supported: ['id_token'],
       subject_types_supported: ['public'],
-      id_token_signing_alg_values_supported: algorithms,
+      id_token_signing_alg_values_supported: algorithmsOf(deps.keys()),
     })),
-    jsonRoute(KEYS_PATH, 'application/jwk-set+json', () => ({ keys })),
+    jsonRoute(KEYS_PATH, 'application/jwk-set+json', () => ({
+      keys: deps.keys().map(jwkOf),
+    })),
   ];
 }
+
+const algorithmsOf = (keys: readonly VerificationKey[]): readonly string[] =>
+  [...new Set(keys.map(({ algorithm }) => algorithm))].toSorted();
+
+const jwkOf = ({ id, algorithm, publicKey }: VerificationKey): object => ({
+  use: 'sig',
+  ...publicKey.export({ format: 'jwk' }),
+  kid: id,
+  alg: algorithm,
+});
 
 function isIssuerUrl(issuer: string): boolean {
   const url = URL.parse(issuer);

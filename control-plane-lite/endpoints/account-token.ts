@@ -1,7 +1,6 @@
 /** `serviceaccounts/<name>/token`: issues a time-limited token for the account, optionally bound to a pod or
  *  a secret. Stores nothing. Source: service account tokens, document 2 §5.2; upstream's TokenRequest,
  *  release 1.24. */
-
 import type { BoundObjectReference, TokenRequest } from '#api/gen/authentication-v1.ts';
 import type { Pod } from '#api/gen/core-v1.ts';
 import type { Int64 } from '#api/kit/int64.ts';
@@ -16,18 +15,29 @@ import type { ApiRequest, ApiResponse } from '../http/contract.ts';
 import type { ApiObject, Resource } from '../resources/contract.ts';
 import { typed } from '../resources/view.ts';
 import type { BodyTarget } from './content.ts';
-import { callerOf, type EndpointDeps } from './deps.ts';
-import { parseWriteQuery } from './query.ts';
+import type { EndpointDeps } from './deps.ts';
+import { callerOf, parseWriteQuery } from './read-request.ts';
 
 export interface AccountTokenEndpoint {
   readonly issuer: TokenIssuer;
+  readonly limits: TokenLimits;
   /** The request body. */
   readonly target: BodyTarget;
+}
+
+export interface TokenLimits {
+  /** Longest validity, in seconds; 0: unlimited. */
+  readonly maxSeconds: number;
+  /** Extends the tokens that admission adds to pods: clients that read a token only once keep working. */
+  readonly extend: boolean;
 }
 
 const MIN_SECONDS = 600;
 const MAX_SECONDS = 2 ** 32;
 const DEFAULT_SECONDS = 3600;
+/** Validity that admission requests for the token of a pod, and the extended one. Source: upstream. */
+const POD_TOKEN_SECONDS = 3607;
+const EXTENDED_SECONDS = 365 * 24 * 60 * 60;
 const PLURALS = { Pod: 'pods', Secret: 'secrets' } as const;
 
 /** @throws StatusError NotFound without the account or the bound object; Invalid, Conflict */
@@ -35,7 +45,7 @@ export async function accountTokenEndpoint(
   deps: EndpointDeps,
   request: ApiRequest,
   accounts: Resource,
-  { issuer, target }: AccountTokenEndpoint,
+  { issuer, target, limits }: AccountTokenEndpoint,
 ): Promise<ApiResponse> {
   const { namespace, name } = request.info;
   const query = parseWriteQuery(request.query, request.headers['user-agent'], 'CreateOptions');
@@ -52,20 +62,48 @@ export async function accountTokenEndpoint(
     caller: callerOf(request),
   });
   const { spec = {} } = typed<{ readonly spec?: Partial<TokenRequest['spec']> }>(body);
-  const { expirationSeconds = DEFAULT_SECONDS, boundObjectRef, audiences: asked = [] } = spec;
-  const audiences = asked.length === 0 ? issuer.audiences : asked;
+  const { expirationSeconds = DEFAULT_SECONDS, boundObjectRef, audiences: requestedAudiences = [] } = spec;
+  const audiences = requestedAudiences.length === 0 ? issuer.audiences : requestedAudiences;
   const errors = errorsOf(expirationSeconds, boundObjectRef);
   if (errors.length > 0) throw invalid(subjectOf(target), '', errors);
   const bound = boundObjectRef === undefined ? undefined : boundTo(deps, namespace, name, boundObjectRef);
   const subject = { namespace, account: { name, uid: account.metadata.uid ?? '' }, bound };
   const nowMs = deps.clock.now();
-  const { token, expiresMs } = issuer.issue(subject, audiences, nowMs, Number(expirationSeconds));
+  const requested = Number(expirationSeconds);
+  const seconds = shortened(requested, limits, request);
+  const extended = isExtended(seconds, bound, audiences, { issuer, limits });
+  const { token } = await issuer.issue(
+    subject,
+    audiences,
+    extended ? { nowMs, seconds: EXTENDED_SECONDS, warnAfterSeconds: seconds } : { nowMs, seconds },
+  );
   return deps.content.plain(request, 201, {
     ...body,
     metadata: { name, namespace, creationTimestamp: formatTime(nowMs) },
-    spec: { ...spec, audiences, expirationSeconds },
-    status: { token, expirationTimestamp: formatTime(expiresMs) },
+    spec: { ...spec, audiences, expirationSeconds: seconds === requested ? expirationSeconds : seconds },
+    // The requested time: clients renew the token before it, although it is valid for longer.
+    status: { token, expirationTimestamp: formatTime((Math.floor(nowMs / 1000) + seconds) * 1000) },
   });
+}
+
+function shortened(seconds: number, { maxSeconds }: TokenLimits, request: ApiRequest): number {
+  if (maxSeconds === 0 || seconds <= maxSeconds) return seconds;
+  request.warn(`requested expiration of ${seconds} seconds shortened to ${maxSeconds} seconds`);
+  return maxSeconds;
+}
+
+function isExtended(
+  seconds: number,
+  bound: BoundObject | undefined,
+  audiences: readonly string[],
+  { issuer, limits }: Pick<AccountTokenEndpoint, 'issuer' | 'limits'>,
+): boolean {
+  return (
+    limits.extend &&
+    bound?.kind === 'Pod' &&
+    seconds === POD_TOKEN_SECONDS &&
+    audiences.every((audience) => issuer.audiences.includes(audience))
+  );
 }
 
 const subjectOf = ({ apiVersion, kind }: BodyTarget): { group: string; name: string } => ({

@@ -2,8 +2,8 @@
 import type { ApiRequest, ApiResponse } from '../http/contract.ts';
 import type { Resource } from '../resources/contract.ts';
 import { bindPod, checkBinding } from '../resources/core/pod-binding.ts';
-import { callerOf, type EndpointDeps, refOf } from './deps.ts';
-import { parseWriteQuery } from './query.ts';
+import type { EndpointDeps } from './deps.ts';
+import { callerOf, parseWriteQuery, refOf } from './read-request.ts';
 import { targetOf } from './write.ts';
 
 /** @throws StatusError Conflict if the pod already has a node */

@@ -1,5 +1,5 @@
 /** `componentstatuses`: the health of the control plane's components, determined on request. */
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { describeError } from '#api/kit/error-chain.ts';
 import { notFound } from '#api/meta/status-errors.ts';
 import { decideList } from '../cache/list/list-semantics.ts';
@@ -10,8 +10,8 @@ import type { ApiRequest, ApiResponse } from '../http/contract.ts';
 import type { Resource } from '../resources/contract.ts';
 import { resourceSubject } from '../verbs/deps.ts';
 import type { EndpointDeps } from './deps.ts';
-import { parseSelectors } from './query.ts';
 import { checkFields, stateRequest } from './read.ts';
+import { parseSelectors } from './read-request.ts';
 
 export interface Component {
   /** Upstream's name of the component. */

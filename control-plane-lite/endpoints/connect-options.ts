@@ -54,10 +54,10 @@ function valueOf({ json, type }: JsonField, { query, path }: ConnectRequest): un
 
 /** Returns the options of a kind such as `PodExecOptions` as an object.
  *  @throws StatusError BadRequest if the query has an invalid value */
-export function connectOptions(kind: string, asked: ConnectRequest): ApiObject {
+export function connectOptions(kind: string, request: ConnectRequest): ApiObject {
   const options: ApiObject = { apiVersion: 'v1', kind, metadata: {} };
   for (const field of fieldsOf(kind)) {
-    const value = valueOf(field, asked);
+    const value = valueOf(field, request);
     if (value !== undefined) options[field.json] = value;
   }
   return options;

@@ -7,7 +7,7 @@ import type { ByteSink, CachedObject, EventEncoder } from '../cache/contract.ts'
 import type { ApiRequest, ApiResponse } from '../http/contract.ts';
 import type { ApiObject, ObjectSchema, Resource } from '../resources/contract.ts';
 import type { Outcome } from '../verbs/contract.ts';
-import type { FieldValidation } from './query.ts';
+import type { FieldValidation } from './read-request.ts';
 
 /** The expected kind of a body. */
 export interface BodyTarget {
@@ -46,7 +46,7 @@ export interface Watching {
 
 export interface CheckTerms {
   readonly words?: FieldError[];
-  /** An object that was checked; what the value has from it may be taken as it is. */
+  /** A checked object; members that the value has from it may be used unchanged. */
   readonly known?: ApiObject | undefined;
   /** The value may be large: steps are to be short. */
   readonly inSlices?: boolean;

@@ -3,9 +3,17 @@ import { invalid } from '#api/meta/status-errors.ts';
 import type { ApiRequest, ApiResponse } from '../http/contract.ts';
 import type { Resource } from '../resources/contract.ts';
 import type { DeleteOptions, Deletion, Preconditions } from '../verbs/contract.ts';
-import { callerOf, type EndpointDeps, refOf } from './deps.ts';
-import { booleanParameter, integerParameter, limitParameter, parseDryRun, parseSelectors } from './query.ts';
+import type { EndpointDeps } from './deps.ts';
 import { checkFields } from './read.ts';
+import {
+  booleanParameter,
+  callerOf,
+  integerParameter,
+  limitParameter,
+  parseDryRun,
+  parseSelectors,
+  refOf,
+} from './read-request.ts';
 
 const POLICIES = ['Orphan', 'Background', 'Foreground'] as const;
 type Policy = (typeof POLICIES)[number];
@@ -94,9 +102,9 @@ export async function deleteEndpoint(
   resource: Resource,
 ): Promise<ApiResponse> {
   deps.content.checkAccept(request, resource);
-  const asked = await deleteRequestOf(deps, request);
+  const options = await deleteRequestOf(deps, request);
   const deletion = await deps.verbs.delete({
-    ...asked,
+    ...options,
     ref: refOf(request, resource),
     caller: callerOf(request),
   });
@@ -112,7 +120,7 @@ export async function deleteCollectionEndpoint(
   resource: Resource,
 ): Promise<ApiResponse> {
   deps.content.checkAccept(request, resource);
-  const asked = await deleteRequestOf(deps, request);
+  const options = await deleteRequestOf(deps, request);
   const selectors = parseSelectors(request.query);
   checkFields(resource, selectors.fields);
   const { namespace } = request.info;
@@ -122,7 +130,7 @@ export async function deleteCollectionEndpoint(
     ...(namespace === '' ? {} : { namespace }),
     ...(limit > 0 ? { limit } : {}),
   };
-  await deps.verbs.deleteCollection({ ...asked, resource, selection, caller: callerOf(request) });
+  await deps.verbs.deleteCollection({ ...options, resource, selection, caller: callerOf(request) });
   return deps.content.plain(request, 200, {
     kind: 'Status',
     apiVersion: 'v1',

@@ -1,6 +1,5 @@
 /** Eviction subresource: deletes a pod if the disruption budgets that cover it allow one more disruption.
  *  Source: policy/v1 Eviction; upstream's eviction subresource. */
-
 import { copyJson } from '#api/codec/copy-json.ts';
 import type { PodDisruptionBudget } from '#api/gen/policy-v1.ts';
 import { matchesLabels, selectorRequirements } from '#api/meta/selectors.ts';
@@ -14,10 +13,10 @@ import type { ApiObject, Resource } from '../resources/contract.ts';
 import { disrupts, readEviction } from '../resources/core/pod-eviction.ts';
 import { membersOf, typed } from '../resources/view.ts';
 import type { Caller } from '../verbs/contract.ts';
-import { type BodyTarget } from './content.ts';
-import { callerOf, type EndpointDeps, refOf } from './deps.ts';
-import { parseWriteQuery } from './query.ts';
+import type { BodyTarget } from './content.ts';
+import type { EndpointDeps } from './deps.ts';
 import { findObject } from './read.ts';
+import { callerOf, parseWriteQuery, refOf } from './read-request.ts';
 
 /** Maximum number of disrupted pods recorded in a budget. */
 const MAX_DISRUPTED = 2000;
@@ -44,10 +43,10 @@ export async function evictionEndpoint(
     caller: callerOf(request),
   });
   // Admission may have changed it.
-  const asked = readEviction(eviction, request.info.name);
+  const requested = readEviction(eviction, request.info.name);
   const pod = (await findObject(deps, request, pods)).object();
-  if (budgets !== undefined && disrupts(pod)) await askBudget(deps, request, budgets, pod, dryRun);
-  const { propagationPolicy: policy, ...rest } = asked;
+  if (budgets !== undefined && disrupts(pod)) await consumeBudget(deps, request, budgets, pod, dryRun);
+  const { propagationPolicy: policy, ...rest } = requested;
   const known = policy === 'Orphan' || policy === 'Background' || policy === 'Foreground';
   await deps.verbs.delete({
     ref: refOf(request, pods),
@@ -72,7 +71,7 @@ function covers(entry: CachedObject, pod: ApiObject): boolean {
 }
 
 /** @throws StatusError TooManyRequests if the budget doesn't allow it, InternalError if several budgets match */
-async function askBudget(
+async function consumeBudget(
   deps: EndpointDeps,
   request: ApiRequest,
   budgets: Resource,

@@ -15,7 +15,7 @@ import type { ApiRequest, ApiResponse } from '../http/contract.ts';
 import type { Resource } from '../resources/contract.ts';
 import { resourceSubject } from '../verbs/deps.ts';
 import type { EndpointDeps } from './deps.ts';
-import { booleanParameter, limitParameter, parseSelectors } from './query.ts';
+import { booleanParameter, limitParameter, parseSelectors } from './read-request.ts';
 
 /** Longest wait for a revision that the cache has not reached, in ms. */
 const REVISION_WAIT_MS = 3000;
@@ -42,8 +42,8 @@ export async function reach({ cache }: EndpointDeps, freshness: Freshness): Prom
     if (freshness.kind === 'newest') await cache.waitForNewest();
     else await cache.waitFor(freshness.revision, REVISION_WAIT_MS);
   } catch (thrown) {
-    const asked = freshness.kind === 'notOlderThan' ? freshness.revision : 0;
-    throw thrown instanceof CacheError ? statusOf(thrown, asked) : thrown;
+    const requested = freshness.kind === 'notOlderThan' ? freshness.revision : 0;
+    throw thrown instanceof CacheError ? statusOf(thrown, requested) : thrown;
   }
 }
 
@@ -108,7 +108,7 @@ async function pageOf(
   };
   checkFields(resource, selection.fields);
   const cache = cacheOf(deps, resource);
-  const asked = 'revision' in decision ? (decision.revision ?? 0) : 0;
+  const requested = 'revision' in decision ? (decision.revision ?? 0) : 0;
   try {
     switch (decision.kind) {
       case 'exact':
@@ -130,7 +130,7 @@ async function pageOf(
   } catch (thrown) {
     if (!(thrown instanceof CacheError)) throw thrown;
     const token = decision.kind === 'continue' ? restToken(query, deps.vocabulary.apiGroupDomain) : undefined;
-    throw token === undefined ? statusOf(thrown, asked) : statusOf(thrown, asked, token);
+    throw token === undefined ? statusOf(thrown, requested) : statusOf(thrown, requested, token);
   }
 }
 

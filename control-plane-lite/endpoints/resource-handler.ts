@@ -10,12 +10,13 @@ import { bindingEndpoint } from './binding.ts';
 import { type Component, getComponent, listComponents } from './components.ts';
 import { connectOptions, connectRequestOf } from './connect-options.ts';
 import { deleteCollectionEndpoint, deleteEndpoint } from './delete.ts';
-import { type ConnectHandler, callerOf, type EndpointDeps, refOf } from './deps.ts';
+import type { ConnectHandler, EndpointDeps } from './deps.ts';
 import { evictionEndpoint } from './eviction.ts';
 import { getEndpoint, listEndpoint } from './read.ts';
+import { callerOf, refOf } from './read-request.ts';
 import { REVIEWS, type ReviewDeps, reviewEndpoint } from './reviews.ts';
 import { scaleEndpoint } from './scale.ts';
-import { type ScaleMapping } from './scale-mapping.ts';
+import type { ScaleMapping } from './scale-mapping.ts';
 import { getUsage, listUsage, type UsageDeps } from './usage.ts';
 import { watchEndpoint } from './watch.ts';
 import { createEndpoint, patchEndpoint, updateEndpoint } from './write.ts';
@@ -184,9 +185,9 @@ async function connect(
   part: SubresourceInfo,
   connected: ConnectHandler,
 ): Promise<ApiResponse> {
-  const asked = { query: request.query, path: pathBehind(request) };
-  if (part.connect !== true) return connected(request, asked);
-  const options = connectOptions(part.kind, asked);
+  const target = { query: request.query, path: pathBehind(request) };
+  if (part.connect !== true) return connected(request, target);
+  const options = connectOptions(part.kind, target);
   await deps.verbs.admit({
     ref: refOf(request, resource),
     draft: options,

@@ -1,6 +1,5 @@
 /** Review resources, which evaluate a request: TokenReview and the access reviews. Nothing is stored.
  *  Source: virtual resource types, document 1 §1; reviews, document 2 §2.1. */
-
 import type { TokenReview } from '#api/gen/authentication-v1.ts';
 import type {
   NonResourceAttributes,
@@ -16,12 +15,14 @@ import type { ApiRequest, ApiResponse } from '../http/contract.ts';
 import type { ApiObject, Resource, UserInfo } from '../resources/contract.ts';
 import { typed } from '../resources/view.ts';
 import { kindSubject } from '../verbs/deps.ts';
-import { callerOf, type EndpointDeps, refOf } from './deps.ts';
-import { parseWriteQuery } from './query.ts';
+import type { EndpointDeps } from './deps.ts';
+import { callerOf, parseWriteQuery, refOf } from './read-request.ts';
 import { targetOf } from './write.ts';
 
 export interface ReviewDeps {
   readonly authenticator: Authenticator;
+  /** Audiences of this server, for token reviews that name none. */
+  readonly apiAudiences: readonly string[];
   readonly authorizer: Authorizer;
 }
 
@@ -92,13 +93,18 @@ export async function reviewEndpoint(
   return deps.content.plain(request, 201, { ...object, status });
 }
 
-async function reviewToken({ authenticator }: ReviewDeps, _: ApiRequest, object: ApiObject): Promise<object> {
+async function reviewToken(
+  { authenticator, apiAudiences }: ReviewDeps,
+  { user: reviewer }: ApiRequest,
+  object: ApiObject,
+): Promise<object> {
   const { token = '', audiences = [] } = typed<TokenReview>(object).spec;
   const result = await authenticator.authenticate({
     headers: {},
     bearerToken: token,
     intermediates: [],
-    ...(audiences.length === 0 ? {} : { audiences }),
+    audiences: audiences.length === 0 ? apiAudiences : audiences,
+    flow: `reviews of ${reviewer.name}`,
   });
   if (result.kind !== 'user') {
     return { user: {}, ...(result.kind === 'rejected' ? { error: result.message } : {}) };

@@ -1,6 +1,5 @@
 /** Server-side apply of a Scale: the manager that sets the number of replicas owns that one field of the
  *  scaled object. Pure. Source: server-side apply, document 1 §4.9; upstream's handling of scale. */
-
 import { isMutableObject } from '#api/kit/object.ts';
 import { finish } from '#api/kit/steps.ts';
 import { applyPatchObject } from '../apply/apply-patch.ts';

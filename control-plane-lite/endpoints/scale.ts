@@ -1,6 +1,5 @@
 /** Scale subresource: reads and sets the replicas without the rest of the object. Source: autoscaling/v1
  *  Scale. */
-
 import { finish } from '#api/kit/steps.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { invalid } from '#api/meta/status-errors.ts';
@@ -13,9 +12,9 @@ import type { ApiObject, Resource } from '../resources/contract.ts';
 import { apiVersionOf } from '../resources/facts.ts';
 import type { AdmissionView, Change } from '../verbs/contract.ts';
 import type { BodyTarget, PatchBody } from './content.ts';
-import { callerOf, type EndpointDeps, refOf } from './deps.ts';
-import { parseWriteQuery } from './query.ts';
+import type { EndpointDeps } from './deps.ts';
 import { findObject } from './read.ts';
+import { callerOf, parseWriteQuery, refOf } from './read-request.ts';
 import { applyToScale, passOwnersOn, replicasPathOf } from './scale-apply.ts';
 import type { ScaleMapping } from './scale-mapping.ts';
 import { checkForce } from './write.ts';

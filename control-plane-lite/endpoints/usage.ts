@@ -10,8 +10,8 @@ import { nodeMetricsOf, podMetricsOf, type ShowOptions } from '../resource-metri
 import { podKey } from '../resource-metrics/points.ts';
 import type { Resource } from '../resources/contract.ts';
 import type { EndpointDeps } from './deps.ts';
-import { parseSelectors } from './query.ts';
 import { cacheOf, checkFields, stateRequest } from './read.ts';
+import { parseSelectors } from './read-request.ts';
 
 export type UsageDeps = EndpointDeps & { readonly collector: Collector };
 

@@ -7,8 +7,8 @@ import { decideWatch, type WatchDecision } from '../cache/list/list-semantics.ts
 import type { ApiRequest, ApiResponse, StreamSink } from '../http/contract.ts';
 import type { Resource } from '../resources/contract.ts';
 import type { EndpointDeps } from './deps.ts';
-import { booleanParameter, integerParameter, parseSelectors } from './query.ts';
 import { cacheOf, checkFields, reach, stateRequest } from './read.ts';
+import { booleanParameter, integerParameter, parseSelectors } from './read-request.ts';
 
 /** Minimum timeout of watches that request none; up to twice that, so that they don't all end together. */
 const WATCH_TIMEOUT_MS = 30 * 60_000;

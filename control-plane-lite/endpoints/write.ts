@@ -1,5 +1,4 @@
 /** create, update and patch. Source: writes and patches, document 1 §4.2, §4.8 and §4.9. */
-
 import { copyJson, copyJsonSteps } from '#api/codec/copy-json.ts';
 import { MemberNames } from '#api/codec/member-names.ts';
 import { finishInTurns, type Steps } from '#api/kit/steps.ts';
@@ -16,8 +15,8 @@ import { apiVersionOf } from '../resources/facts.ts';
 import { checkSizeSteps } from '../resources/object-size.ts';
 import type { CreatingChange, PureChange } from '../verbs/contract.ts';
 import type { BodyTarget, PatchBody } from './content.ts';
-import { callerOf, type EndpointDeps, refOf } from './deps.ts';
-import { booleanParameter, parseWriteQuery, type WriteQuery } from './query.ts';
+import type { EndpointDeps } from './deps.ts';
+import { booleanParameter, callerOf, parseWriteQuery, refOf, type WriteQuery } from './read-request.ts';
 
 export const targetOf = ({ schema, info }: Resource): BodyTarget => ({
   schema,
@@ -208,7 +207,7 @@ function changeOf(
   const turn = turnOf(request);
   const change: CreatingChange = async (live, isLarge = false) => {
     errors.length = 0;
-    if (isLarge) await finishInTurns(checkSizeSteps(patchedObject(patch), patch.names), turn);
+    if (isLarge) await finishInTurns(checkSizeSteps(resource.schema, patchedObject(patch), patch), turn);
     const steps = applyPatchObject({
       live,
       applied: patch.value,
@@ -221,6 +220,7 @@ function changeOf(
       hasStatus: resource.info.subresources.has('status'),
       statusHasMetadata: resource.parts['status']?.changesMetadata === true,
       canonical: (last) => resource.schema.decode(last).object,
+      schema: resource.schema,
       inSlices: isLarge,
     });
     const { object, changed } = await finishSteps(steps, isLarge, turn);

@@ -45,6 +45,8 @@ export interface ApiRequest {
   readonly headers: IncomingHttpHeaders;
   readonly user: UserInfo;
   readonly receivedMs: number;
+  /** Headers of the response that the server adds, as a flat list. */
+  readonly extraHeaders?: readonly string[] | undefined;
   /** Aborted when the client is gone, the request times out, or the server stops. */
   readonly signal: AbortSignal;
   /** The whole body, decompressed. @throws StatusError RequestEntityTooLarge, BadRequest */
@@ -133,6 +135,9 @@ export interface PathRoute {
   readonly methods: readonly string[];
   readonly handler: Handler;
 }
+
+/** Requests in flight are limited by their kind. */
+export type RequestKind = 'readOnly' | 'mutating';
 
 /** The open audit record of a request. */
 export interface AuditRecord {

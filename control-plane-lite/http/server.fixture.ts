@@ -14,7 +14,7 @@ export interface TestServer extends AsyncDisposable {
   readonly url: string;
   readonly registry: MetricsRegistry;
   /** The requests that the authenticator received. */
-  readonly asked: readonly AuthenticationRequest[];
+  readonly authentications: readonly AuthenticationRequest[];
 }
 
 export interface TestServerOptions {
@@ -37,7 +37,7 @@ export function echo(request: ApiRequest): BytesResponse {
 /** Accepts `Bearer NAME` for user NAME and no token for `anonymous`; `bad` is rejected, and `forbidden` is
  *  denied everything. */
 export async function startTestServer(given: TestServerOptions = {}): Promise<TestServer> {
-  const asked: AuthenticationRequest[] = [];
+  const authentications: AuthenticationRequest[] = [];
   const registry = createMetricsRegistry();
   const deps: ApiServerDeps = {
     clock: systemClock,
@@ -45,7 +45,7 @@ export async function startTestServer(given: TestServerOptions = {}): Promise<Te
     vocabulary: VOCABULARIES.plat,
     registry,
     authenticate(request) {
-      asked.push(request);
+      authentications.push(request);
       const name = request.bearerToken ?? 'anonymous';
       if (name === 'bad') return { kind: 'rejected', message: 'a bad token' };
       return { kind: 'user', user: { name, groups: [], extra: {} } };
@@ -67,7 +67,7 @@ export async function startTestServer(given: TestServerOptions = {}): Promise<Te
     port,
     url: `${given.certificate === undefined ? 'http' : 'https'}://127.0.0.1:${port}`,
     registry,
-    asked,
+    authentications,
     [Symbol.asyncDispose]: () => server.close({ drainMs: 0 }),
   };
 }

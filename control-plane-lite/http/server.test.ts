@@ -50,13 +50,13 @@ describe.each(['http1', 'http2'] as const)('a request over %s', (protocol) => {
     expect(headers['audit-id']).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  test('keeps a sound audit ID of the client and replaces any other', async () => {
+  test('retains a sound audit ID of the client and replaces any other', async () => {
     await using server = await startTls();
-    const kept = await get(server, '/version', { 'audit-id': 'my-own.1' });
+    const retained = await get(server, '/version', { 'audit-id': 'my-own.1' });
     const replaced = await get(server, '/version', { 'audit-id': 'a b' });
-    expect(kept.headers['audit-id']).toBe('my-own.1');
+    expect(retained.headers['audit-id']).toBe('my-own.1');
     expect(replaced.headers['audit-id']).toMatch(/^[0-9a-f-]{36}$/);
-    await Promise.all([kept.body.dump(), replaced.body.dump()]);
+    await Promise.all([retained.body.dump(), replaced.body.dump()]);
   });
 
   const failures: readonly (readonly [
@@ -162,10 +162,10 @@ describe.each(['http1', 'http2'] as const)('a request over %s', (protocol) => {
 
   test('gets details and Retry-After of a StatusError, and warnings', async () => {
     await using server = await startTls({
-      resources: (asked) => {
-        asked.warn('old "thing"');
-        asked.warn('old "thing"');
-        asked.warn('naïve');
+      resources: (incoming) => {
+        incoming.warn('old "thing"');
+        incoming.warn('old "thing"');
+        incoming.warn('naïve');
         throw new StatusError('TooManyRequests', 'later', { details: { retryAfterSeconds: 7 } });
       },
     });
@@ -198,21 +198,21 @@ describe.each(['http1', 'http2'] as const)('a request over %s', (protocol) => {
     const reached = Promise.withResolvers<ApiRequest>();
     const gone = Promise.withResolvers<string>();
     await using server = await startTls({
-      resources: (asked) => {
-        asked.signal.addEventListener('abort', () => gone.resolve(String(asked.signal.reason)));
-        reached.resolve(asked);
+      resources: (incoming) => {
+        incoming.signal.addEventListener('abort', () => gone.resolve(String(incoming.signal.reason)));
+        reached.resolve(incoming);
         return new Promise<ApiResponse>(() => undefined);
       },
     });
     const leaving = new AbortController();
-    const asked = fetch(`${server.url}/api/v1/pods`, { dispatcher, signal: leaving.signal });
+    const response = fetch(`${server.url}/api/v1/pods`, { dispatcher, signal: leaving.signal });
     await reached.promise;
     leaving.abort();
-    await expect(asked).rejects.toThrow(/abort/);
+    await expect(response).rejects.toThrow(/abort/);
     expect(await gone.promise).toMatch(/closed the connection/);
   });
 
-  const bodies: Handler = async (asked) => jsonResponse({ size: (await asked.readBody()).length });
+  const bodies: Handler = async (incoming) => jsonResponse({ size: (await incoming.readBody()).length });
   const post = (server: TestServer, body: Buffer, headers: Record<string, string> = {}) =>
     request(`${server.url}/api/v1/namespaces/n/pods`, { dispatcher, method: 'POST', body, headers });
 

@@ -5,8 +5,6 @@ import type { MetricsRegistry } from '#api/kit/metrics.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { FlowControl } from '../flow-control/flow-control.ts';
 import type { UserInfo } from '../resources/contract.ts';
-import type { Auditor } from './audit/auditor.ts';
-import type { BacklogLimits } from './connection/backlog.ts';
 import { DEFAULT_BODY_LIMIT_BYTES } from './connection/body.ts';
 import {
   createListener,
@@ -16,14 +14,15 @@ import {
 } from './connection/listener.ts';
 import type { ApiRequest, Handler, PathRoute, RequestInfo } from './contract.ts';
 import { createInFlight, type InFlightOptions } from './limits/in-flight.ts';
-import { createRequestBatches } from './limits/request-batches.ts';
 import { createRequestMetrics } from './metrics/request-metrics.ts';
 import type { Authenticate } from './pipeline/authenticate.ts';
 import type { Authorize } from './pipeline/authorize.ts';
-import { createPipeline, type PipelineDeps } from './pipeline/pipeline.ts';
+import type { BrowserPolicy } from './pipeline/browser.ts';
+import { createPipeline, createRequestBatches, type PipelineDeps } from './pipeline/pipeline.ts';
 import { createRouter } from './pipeline/router.ts';
+import type { Auditor } from './request/server-request.ts';
 import { type EncodeStatus, encodeStatusAsJson } from './response/status-response.ts';
-import { createStreamer } from './response/stream.ts';
+import { type BacklogLimits, createStreamer } from './response/stream.ts';
 
 export interface ApiServerDeps {
   readonly clock: Clock;
@@ -47,6 +46,8 @@ export interface ApiServerDeps {
   readonly audit?: Auditor;
   /** API priority and fairness; absent: `inFlight` of the options limits requests. */
   readonly flowControl?: FlowControl;
+  /** Headers for browsers. Default: none. */
+  readonly browser?: BrowserPolicy | undefined;
 }
 
 export interface ApiServerOptions extends ListenerOptions {

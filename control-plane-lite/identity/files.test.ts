@@ -21,7 +21,9 @@ describe('loadIdentity', () => {
     const options = optionsOf(dir.path);
     const made = await loadIdentity(options);
     const serving = new X509Certificate(made.serving.certificate);
-    expect(serving.checkIssued(new X509Certificate(made.authority.certificate))).toBe(true);
+    expect(serving.checkIssued(new X509Certificate(made.serverAuthority.certificate))).toBe(true);
+    // A certificate of a client authenticates no server.
+    expect(serving.verify(new X509Certificate(made.authority.certificate).publicKey)).toBe(false);
     const platconfigFile = await writeAdminPlatconfig(dir.path, made, 'https://127.0.0.1:6443');
     const front = new X509Certificate(made.requestHeader.certificate);
     expect(front.subject).toBe('CN=front-proxy-client');
@@ -33,6 +35,7 @@ describe('loadIdentity', () => {
     expect(nodeClient.checkIssued(new X509Certificate(made.authority.certificate))).toBe(true);
     const keys = [
       'ca',
+      'server-ca',
       'node-serving-ca',
       'apiserver',
       'admin',
@@ -40,7 +43,7 @@ describe('loadIdentity', () => {
       'front-proxy-client',
       'apiserver-node-client',
     ];
-    const files = ['admin.platconfig', ...keys.map((name) => `pki/${name}.key`)];
+    const files = ['admin.platconfig', ...keys.map((name) => `${name}.key`)];
     const modes = await Promise.all(
       files.map(async (file) => (await stat(join(options.dir, file))).mode & 0o777),
     );
@@ -68,7 +71,7 @@ describe('loadIdentity', () => {
     await using dir = await createTempDir('na-cpl-id-');
     const options = optionsOf(dir.path);
     await loadIdentity(options);
-    await writeFile(join(options.dir, 'pki/apiserver.crt'), 'rubbish');
+    await writeFile(join(options.dir, 'apiserver.crt'), 'rubbish');
     await expect(loadIdentity(options)).rejects.toThrow(/apiserver\.crt contains no certificate/);
   });
 });

@@ -3,12 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { copyJson } from '#api/codec/copy-json.ts';
 import { finish } from '#api/kit/steps.ts';
 import { StatusError } from '#api/meta/status-error.ts';
-import {
-  MAX_COPY_GROWTH,
-  MAX_OPERATIONS,
-  parseJsonPatch,
-  applyJsonPatch as stepsOfPatch,
-} from './json-patch.ts';
+import { MAX_COPY_GROWTH, applyJsonPatch as stepsOfPatch } from './json-patch.ts';
+import { MAX_OPERATIONS, parseJsonPatch } from './json-patch-operations.ts';
 import { formatPointer, parsePointer } from './json-pointer.ts';
 
 const applyJsonPatch = (document: unknown, patch: unknown): unknown => finish(stepsOfPatch(document, patch));
@@ -171,7 +167,7 @@ describe('applyJsonPatch', () => {
     );
   });
 
-  test('what a copy made passes the test for it', () => {
+  test('a copied value passes its test', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const patch = [
@@ -186,7 +182,7 @@ describe('applyJsonPatch', () => {
 });
 
 describe('parsePointer', () => {
-  test('reads what formatPointer writes', () => {
+  test('reads the output of formatPointer', () => {
     fc.assert(
       fc.property(fc.array(fc.string()), (tokens) => {
         expect(parsePointer(formatPointer(tokens))).toEqual(tokens);

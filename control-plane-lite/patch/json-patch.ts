@@ -6,73 +6,16 @@ import { setMember } from '#api/codec/set-member.ts';
 import { Later } from '#api/kit/later.ts';
 import { isMutableObject } from '#api/kit/object.ts';
 import type { Steps } from '#api/kit/steps.ts';
-import { formatPointer, PointerError, parseIndex, parsePointer } from './json-pointer.ts';
+import { type JsonPatchOperation, type Pointer, parseJsonPatch } from './json-patch-operations.ts';
+import { formatPointer, parseIndex } from './json-pointer.ts';
 import { type JsonObject, own, sameJson, sameJsonSteps } from './json-value.ts';
-import { malformed, tooLarge, unprocessable } from './patch-errors.ts';
+import { unprocessable } from './patch-errors.ts';
 
-export const MAX_OPERATIONS = 10_000;
 /** Maximum growth of the document by all copy operations together, in characters of its JSON. */
 export const MAX_COPY_GROWTH: number = 3 * 1024 * 1024;
 const OPERATIONS_AT_A_TIME = 500;
 /** Maximum nesting that a patch may create, the same as for parsing a document. */
 const MAX_PATCHED_DEPTH = 100;
-
-type Pointer = readonly string[];
-
-/** A parsed operation. */
-export type JsonPatchOperation =
-  | { readonly op: 'add' | 'replace' | 'test'; readonly path: Pointer; readonly value: unknown }
-  | { readonly op: 'remove'; readonly path: Pointer }
-  | { readonly op: 'move' | 'copy'; readonly path: Pointer; readonly from: Pointer };
-
-/** Parses a patch from a request.
- *  @throws StatusError BadRequest if it is malformed, RequestEntityTooLarge if it has more than 10,000
- *  operations */
-export function parseJsonPatch(patch: unknown): readonly JsonPatchOperation[] {
-  if (!Array.isArray(patch)) throw malformed('a JSON patch must be a list of operations');
-  if (patch.length > MAX_OPERATIONS) {
-    throw tooLarge(
-      `The allowed maximum operations in a JSON patch is ${MAX_OPERATIONS}, got ${patch.length}`,
-    );
-  }
-  return patch.map((operation: unknown, index) => {
-    try {
-      return parseOperation(operation);
-    } catch (cause) {
-      if (cause instanceof PointerError)
-        throw malformed(`operation ${index} of the JSON patch: ${cause.message}`);
-      throw cause;
-    }
-  });
-}
-
-function parseOperation(operation: unknown): JsonPatchOperation {
-  if (!isMutableObject(operation)) throw new PointerError('an operation must be an object');
-  const op = own(operation, 'op');
-  const path = pointerOf(operation, 'path');
-  switch (op) {
-    case 'add':
-    case 'replace':
-    case 'test': {
-      const value = own(operation, 'value');
-      if (value === undefined) throw new PointerError(`operation "${op}" needs a value`);
-      return { op, path, value };
-    }
-    case 'remove':
-      return { op, path };
-    case 'move':
-    case 'copy':
-      return { op, path, from: pointerOf(operation, 'from') };
-    default:
-      throw new PointerError('op must be one of add, remove, replace, move, copy, test');
-  }
-}
-
-function pointerOf(operation: JsonObject, name: string): Pointer {
-  const text = own(operation, name);
-  if (typeof text !== 'string') throw new PointerError(`${name} must be a JSON pointer`);
-  return parsePointer(text);
-}
 
 /** Returns the document after all operations; neither it nor the patch is modified, and nothing is shared
  *  with them.
@@ -87,7 +30,7 @@ export function* applyJsonPatch(document: unknown, patch: unknown, names?: Membe
     names,
   };
   for (const [index, operation] of operations.entries()) {
-    // Others set a member, or work on what the patch itself has.
+    // Others set a member, or work on values of the patch itself.
     if (operation.op === 'copy' || index % OPERATIONS_AT_A_TIME === 0) yield;
     if (inSlices) yield* applySteps(state, operation, names);
     else applyOperation(state, operation);

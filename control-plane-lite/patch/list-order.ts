@@ -1,5 +1,5 @@
 /** Order of a list after a strategic merge patch: items in the patch follow the patch's order, items that
- *  only the server has keep theirs and their position relative to the others. Pure.
+ *  only the server has retain theirs and their position relative to the others. Pure.
  *  Source: upstream's rules for `$setElementOrder`. */
 
 import { isObject } from '#api/kit/object.ts';

@@ -46,7 +46,7 @@ describe('patches in steps', () => {
     );
   });
 
-  test('perform operations as plain ones do, and forget the names of what they change', () => {
+  test('perform operations as plain ones do, and forget the names of changed objects', () => {
     const document = { data: members(0, 5000, 'a') };
     const patch = [
       { op: 'replace', path: '/data', value: members(2, 6000, 'b') },

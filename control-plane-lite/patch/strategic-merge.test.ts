@@ -46,7 +46,7 @@ describe('maps', () => {
       { spec: { $patch: 'merge', b: 2 } },
       { spec: { a: 1, b: 2 } },
     ],
-    ['keep no directive where nothing was', {}, { spec: { $patch: 'replace', b: 2 } }, { spec: { b: 2 } }],
+    ['store no directive where nothing was', {}, { spec: { $patch: 'replace', b: 2 } }, { spec: { b: 2 } }],
     [
       'are replaced by another kind of value',
       { spec: { nodeName: { a: 1 } } },
@@ -75,7 +75,7 @@ describe('maps', () => {
       { spec: { strategy: { type: 'Recreate' } } },
     ],
     [
-      'keep what is retained',
+      'retain the named members',
       { spec: { strategy: { type: 'A', rollingUpdate: { x: 1 } } } },
       { spec: { strategy: { $retainKeys: ['type', 'rollingUpdate'], rollingUpdate: { y: 2 } } } },
       { spec: { strategy: { type: 'A', rollingUpdate: { x: 1, y: 2 } } } },
@@ -136,7 +136,7 @@ describe('lists', () => {
       containers({ name: 'a', x: 1, y: 2 }),
     ],
     [
-      'keep no deletion where nothing was',
+      'store no deletion where nothing was',
       { spec: {} },
       containers({ name: 'a', $patch: 'delete' }, { name: 'b' }),
       containers({ name: 'b' }),
@@ -195,13 +195,13 @@ describe('lists', () => {
       containers({ name: 'a' }, { name: 'c' }, { name: 'b' }),
     ],
     [
-      'keeps items that only the server has before those that they stood before',
+      'leaves items that only the server has before those that they stood before',
       containers({ name: 's' }, { name: 'a' }, { name: 'b' }),
       order(['b', 'a'], { name: 'b', image: '1' }),
       containers({ name: 's' }, { name: 'b', image: '1' }, { name: 'a' }),
     ],
     [
-      'keeps items that only the server has behind others',
+      'leaves items that only the server has behind others',
       containers({ name: 'a' }, { name: 's' }, { name: 'b' }),
       order(['a', 'b'], { name: 'b', x: 1 }),
       containers({ name: 'a' }, { name: 's' }, { name: 'b', x: 1 }),

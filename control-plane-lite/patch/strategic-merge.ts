@@ -14,11 +14,7 @@ import type { MemberNode, TypeModel, TypeNode } from '#api/schema/type-model.ts'
 import { type JsonObject, own } from './json-value.ts';
 import { type ListMerge, orderList, placesOf, validateOrder } from './list-order.ts';
 import { malformed, strategicMergeUnsupported, unprocessable } from './patch-errors.ts';
-
-const PATCH = '$patch';
-const RETAIN_KEYS = '$retainKeys';
-const DELETE_PREFIX = '$deleteFromPrimitiveList/';
-const ORDER_PREFIX = '$setElementOrder/';
+import { listDirectives, NO_DIRECTIVES, PATCH, patchedNames, retained } from './strategic-directives.ts';
 
 /** Returns the document after the patch. Shares unchanged parts with the document, nothing with the patch.
  *  @throws StatusError BadRequest if the patch is malformed, Invalid if it doesn't fit the document,
@@ -96,23 +92,6 @@ function mergeObject(
   }
 }
 
-/** Removes the members that `$retainKeys` doesn't name.
- *  @throws StatusError BadRequest if the patch sets a member that it doesn't retain */
-function retained(document: Readonly<JsonObject>, patch: JsonObject): Readonly<JsonObject> {
-  const keys = own(patch, RETAIN_KEYS);
-  if (keys === undefined) return document;
-  if (!Array.isArray(keys)) throw malformed('invalid patch format of retainKeys: it must be a list of names');
-  const names = new Set<unknown>(keys);
-  for (const name in patch) {
-    if (!name.startsWith('$') && patch[name] !== null && !names.has(name)) {
-      throw malformed(`invalid patch format of retainKeys: ${name} is set but not retained`);
-    }
-  }
-  const kept: JsonObject = {};
-  for (const name in document) if (names.has(name)) setMember(kept, name, document[name]);
-  return kept;
-}
-
 function mergeMembers(
   document: Readonly<JsonObject>,
   patch: JsonObject,
@@ -155,31 +134,10 @@ function mergeMapLater(
   return object;
 }
 
-/** Returns the members that the patch changes or orders, or deletes items from. */
 function copyOfMap(document: Readonly<JsonObject>): JsonObject {
   const copy: JsonObject = {};
   for (const name in document) setMember(copy, name, document[name]);
   return copy;
-}
-
-interface PatchedNames {
-  readonly names: ReadonlySet<string>;
-  /** Whether the patch says anything of the order or the items of a list beside its members. */
-  readonly hasOrders: boolean;
-}
-
-/** Members that the patch changes or orders, or takes items from. */
-function patchedNames(patch: JsonObject): PatchedNames {
-  const names = new Set<string>();
-  let hasOrders = false;
-  for (const key in patch) {
-    if (key === PATCH || key === RETAIN_KEYS) continue;
-    if (key.startsWith('$')) hasOrders = true;
-    if (key.startsWith(DELETE_PREFIX)) names.add(key.slice(DELETE_PREFIX.length));
-    else if (key.startsWith(ORDER_PREFIX)) names.add(key.slice(ORDER_PREFIX.length));
-    else names.add(key);
-  }
-  return { names, hasOrders };
 }
 
 function mergeMember(
@@ -191,9 +149,7 @@ function mergeMember(
   work?: LaterMerge,
 ): void {
   const change = own(patch, name);
-  const beside = (prefix: string): unknown => (hasOrders ? own(patch, prefix + name) : undefined);
-  const order = listOf(beside(ORDER_PREFIX), 'setElementOrder list');
-  const deleted = listOf(beside(DELETE_PREFIX), 'primitive list');
+  const { order, deleted } = hasOrders ? listDirectives(patch, name) : NO_DIRECTIVES;
   if (change === null) delete merged[name];
   else if (change !== undefined || order !== undefined) {
     const value = own(merged, name);
@@ -213,15 +169,6 @@ function mergeMember(
     );
   }
 }
-
-/** @throws StatusError BadRequest */
-function listOf(value: unknown, what: string): readonly unknown[] | undefined {
-  if (value === undefined || value === null) return undefined;
-  if (!isList(value)) throw malformed(`invalid patch format of ${what}: it must be a list`);
-  return value;
-}
-
-const isList = (value: unknown): value is readonly unknown[] => Array.isArray(value);
 
 function mergeValue(
   value: unknown,
@@ -262,8 +209,10 @@ function mergeOrdered(
   }
   const list = Array.isArray(value) ? value : [];
   const key: ListMerge = { mergeKey: how?.mergeKey ?? member?.patchMergeKey };
-  const kept = (change ?? []).filter((item: unknown) => !(isObject(item) && own(item, PATCH) === 'delete'));
-  validateOrder(kept, order, key);
+  const remaining = (change ?? []).filter(
+    (item: unknown) => !(isObject(item) && own(item, PATCH) === 'delete'),
+  );
+  validateOrder(remaining, order, key);
   if (change === undefined) return value === undefined ? undefined : orderList(list, order, list, key);
   const merged = how === undefined ? copyJson(change) : mergeList(list, change, how);
   return Array.isArray(merged) ? orderList(merged, order, list, key) : merged;

@@ -155,7 +155,7 @@ test('increaseOf returns only increases', () => {
   expect(formatAmounts(increaseOf(now, before))).toBe('a=2');
 });
 
-test('quotaStatus counts what can be counted, and keeps what was said of the rest', () => {
+test('quotaStatus counts the known resources, and retains the usage of the rest', () => {
   const pods = [
     podOf({ containers: [container('a', { cpu: '1' })] }),
     podOf({ containers: [container('b')] }),

@@ -41,9 +41,9 @@ function claimUsage(
   { metadata, spec, status }: PersistentVolumeClaim,
   { domain, apiGroupDomain }: Domains,
 ): Amounts {
-  const asked = parseQuantity(spec?.resources?.requests?.['storage'] ?? '0');
+  const requested = parseQuantity(spec?.resources?.requests?.['storage'] ?? '0');
   const given = parseQuantity(status?.allocatedResources?.['storage'] ?? '0');
-  const storage = compareQuantities(asked, given) < 0 ? given : asked;
+  const storage = compareQuantities(requested, given) < 0 ? given : requested;
   const annotated = metadata?.annotations?.[`volume.beta.${domain}/storage-class`];
   const storageClass = annotated ?? spec?.storageClassName ?? '';
   const suffix = `${storageClass}.storageclass.storage.${apiGroupDomain}`;

@@ -3,7 +3,7 @@
 import { type ClientRequestArgs } from 'node:http';
 import { Agent } from 'node:https';
 import type { Duplex } from 'node:stream';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Agents, Target } from '../agents/agents.ts';
 
 /** Prevents idle connections from staying open when scraping stops. */
@@ -50,6 +50,12 @@ export interface NodeWay {
 
 const placeOf = ({ host, port, tls }: Target): string => `${host} ${port} ${tls?.servername ?? ''}`;
 
+/** Reports whether connections to one target may be used for the other: same place and same certificates. */
+const isSameWay = (left: Target, right: Target): boolean =>
+  placeOf(left) === placeOf(right) &&
+  left.tls?.cert === right.tls?.cert &&
+  String(left.tls?.ca) === String(right.tls?.ca);
+
 export function createNodeConnections({ locate, prove }: Pick<Agents, 'locate' | 'prove'>): NodeConnections {
   const ways = new Map<string, NodeWay>();
   return {
@@ -57,7 +63,7 @@ export function createNodeConnections({ locate, prove }: Pick<Agents, 'locate' |
       const target = await locate(node);
       signal.throwIfAborted();
       const known = ways.get(node);
-      if (known !== undefined && placeOf(known.target) === placeOf(target)) return known;
+      if (known !== undefined && isSameWay(known.target, target)) return known;
       known?.agent.destroy();
       const way = { target, agent: new NodeAgent(target, () => prove(node, target)) };
       ways.set(node, way);

@@ -1,6 +1,7 @@
 /** Scrapes one node until it is closed: twice at once, as rates need two samples, then regularly, and less and less
  *  often while that fails. */
-import { asError, type Clock, type Timer } from '#api/kit/clock.ts';
+import type { Clock, Timer } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Limiter } from '#api/kit/limiter.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { Scrape } from './points.ts';

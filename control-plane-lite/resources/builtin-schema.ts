@@ -1,6 +1,7 @@
 /** Decoder of the built-in kinds, from the type tables. Pure. */
 import type { Steps } from '#api/kit/steps.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
+import { protobufLengthSteps } from '#api/protobuf/length.ts';
 import { completed } from '#api/schema/complete.ts';
 import { type Decoded, decode, decodeInSteps } from '#api/schema/decode.ts';
 import { applyDefaultsInPlace } from '#api/schema/defaults.ts';
@@ -16,6 +17,9 @@ export interface BuiltinSchemaOptions {
   /** Feature gates that are on. */
   readonly gates: ReadonlySet<string>;
 }
+
+/** Groups whose servers upstream store JSON. */
+const STORED_AS_JSON: ReadonlySet<string> = new Set(['apiextensions', 'apiregistration']);
 
 const NO_ERRORS: readonly FieldError[] = [];
 const isUnknown = ({ kind }: FieldError): boolean => kind === 'FieldUnknown';
@@ -79,8 +83,13 @@ export function createBuiltinSchema(
     };
   }
 
+  const [group = ''] = packageName.split('.');
+  const isJson = STORED_AS_JSON.has(group);
   return {
     typeRef,
+    ...(isJson
+      ? {}
+      : { protobufLength: (object, options) => protobufLengthSteps(typeRef, object, vocabulary, options) }),
     decode: read,
     decodeInSteps: readInSteps,
     applyDefaults: (draft) => applyDefaultsInPlace(typeRef, draft, defaultOptions),

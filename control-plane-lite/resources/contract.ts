@@ -5,8 +5,9 @@
 import type { MemberNames } from '#api/codec/member-names.ts';
 import type { ObjectMeta } from '#api/gen/meta-v1.ts';
 import type { Int64 } from '#api/kit/int64.ts';
-import type { Steps } from '#api/kit/steps.ts';
+import type { Steps, Turns } from '#api/kit/steps.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
+import type { LengthOptions } from '#api/protobuf/length.ts';
 import type { TypeModel } from '#api/schema/type-model.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 
@@ -199,6 +200,8 @@ export interface ObjectSchema {
   completed?(object: ApiObject): ApiObject;
   /** Merge rules of members for strategic merge patches and apply. */
   readonly model: TypeModel;
+  /** At least how many bytes upstream stores of an object, as protobuf; in short steps. Absent: it stores JSON. */
+  protobufLength?(object: object, options: LengthOptions): Steps<number>;
   /** Type name for protobuf (`core/v1.Pod`); absent: no protobuf. */
   readonly typeRef?: string;
   /** Schema of a custom resource in OpenAPI 3, as its definition has it; absent or `undefined`: there is none.
@@ -263,8 +266,9 @@ export interface StorageInfo {
 }
 
 export interface Conversion {
-  fromStorage(object: ApiObject): ApiObject | Promise<ApiObject>;
-  toStorage(object: ApiObject): ApiObject | Promise<ApiObject>;
+  /** `turns`: the object is large, and others are to have turns in between where it takes long. */
+  fromStorage(object: ApiObject, turns?: Turns): ApiObject | Promise<ApiObject>;
+  toStorage(object: ApiObject, turns?: Turns): ApiObject | Promise<ApiObject>;
   /** Converts many objects at once, in order, if that is cheaper. */
   manyFromStorage?(objects: readonly ApiObject[]): Promise<readonly ApiObject[]>;
   /** Conversions with the same text make the same of the same object; forms made by them are kept under it.

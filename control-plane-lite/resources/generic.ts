@@ -7,7 +7,7 @@ import { copyJson } from '#api/codec/copy-json.ts';
 import { nextInt64 } from '#api/kit/int64.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { formatTime } from '#api/meta/time.ts';
-import { boundedFieldErrors, createBoundedFieldErrors } from '#api/schema/validation/field-errors.ts';
+import { createBoundedFieldErrors, type FieldCheck } from '#api/schema/validation/field-errors.ts';
 import { validateMetadata } from '#api/schema/validation/metadata.ts';
 import type { ApiObject, Resource, StrategyContext } from './contract.ts';
 
@@ -50,17 +50,18 @@ export function prepareForCreate(
   resource.strategy.prepareForCreate?.(draft, context);
 }
 
-export function validateCreate(
+/** Returns the checks of a new object, for `boundedFieldErrors`. */
+export function createChecks(
   resource: Resource,
   object: ApiObject,
   context: StrategyContext,
-): readonly FieldError[] {
+): readonly FieldCheck[] {
   const { strategy } = resource;
-  return boundedFieldErrors([
+  return [
     () => metadataErrors(resource, object),
     () => strategy.validate?.(object, context) ?? [],
     () => strategy.validateCreate?.(object, context) ?? [],
-  ]);
+  ];
 }
 
 function metadataErrors({ info, strategy }: Resource, object: ApiObject): readonly FieldError[] {
@@ -131,26 +132,26 @@ function raiseGeneration(resource: Resource, draft: ApiObject, old: ApiObject): 
 
 const IMMUTABLE = 'field is immutable';
 
-/** Returns the errors of an update, including those of the updated object. */
-export function validateUpdate(
+/** Returns the checks of an update, including those of the updated object, for `boundedFieldErrors`. */
+export function updateChecks(
   resource: Resource,
   object: ApiObject,
   old: ApiObject,
   context: StrategyContext,
   subresource: string,
-): readonly FieldError[] {
+): readonly FieldCheck[] {
   const common = [() => metadataErrors(resource, object), () => metadataChangeErrors(object, old)];
-  if (MADE_BY_US.has(subresource)) return boundedFieldErrors(common);
+  if (MADE_BY_US.has(subresource)) return common;
   if (!isWhole(subresource)) {
     const part = resource.parts[subresource];
-    return boundedFieldErrors([...common, () => part?.validateUpdate?.(object, old, context) ?? []]);
+    return [...common, () => part?.validateUpdate?.(object, old, context) ?? []];
   }
   const { strategy } = resource;
-  return boundedFieldErrors([
+  return [
     ...common,
     () => strategy.validate?.(object, context, old) ?? [],
     () => strategy.validateUpdate?.(object, old, context) ?? [],
-  ]);
+  ];
 }
 
 function metadataChangeErrors(object: ApiObject, old: ApiObject): readonly FieldError[] {

@@ -1,13 +1,18 @@
-/** How large an object may be: as large as etcd takes, whatever the store. */
+/** How large an object may be: as large as upstream stores it in etcd, whatever the store. Upstream stores most kinds as
+ *  protobuf, which is up to several times shorter than their JSON. */
 import { writeJsonSteps } from '#api/codec/json-writer.ts';
 import type { MemberNames } from '#api/codec/member-names.ts';
-import type { Steps } from '#api/kit/steps.ts';
+import { finish, type Steps } from '#api/kit/steps.ts';
 import { StatusError } from '#api/meta/status-error.ts';
+import type { ObjectSchema } from './contract.ts';
 
 /** Default of etcd's `--max-request-bytes`. */
 export const MAX_OBJECT_BYTES: number = 1.5 * 1024 * 1024;
 
 const BACKSLASH = 0x5c;
+
+/** The form in which upstream stores objects. */
+type StoredAs = Pick<ObjectSchema, 'protobufLength'>;
 
 export const objectTooLarge = (cause?: unknown): StatusError =>
   new StatusError(
@@ -16,20 +21,54 @@ export const objectTooLarge = (cause?: unknown): StatusError =>
     cause === undefined ? {} : { cause },
   );
 
-/** Upstream stores most objects in a form that has no escapes. */
+/** Length of a JSON text without its escapes. A search for each escape would take longer than a loop. */
 function withoutEscapes(json: Buffer): number {
-  let length = json.length;
-  for (let at = json.indexOf(BACKSLASH); at >= 0; at = json.indexOf(BACKSLASH, at + 2)) length -= 1;
+  let { length } = json;
+  for (let at = 0; at < json.length; at += 1) {
+    if (json[at] !== BACKSLASH) continue;
+    length -= 1;
+    at += 1;
+  }
   return length;
 }
 
-/** @throws StatusError RequestEntityTooLarge */
-export function checkStoredSize(json: Buffer): void {
-  if (json.length > MAX_OBJECT_BYTES && withoutEscapes(json) > MAX_OBJECT_BYTES) throw objectTooLarge();
+const isTooLong = (json: Buffer, beside = 0): boolean =>
+  json.length + beside > MAX_OBJECT_BYTES && withoutEscapes(json) + beside > MAX_OBJECT_BYTES;
+
+/** @param json of the object
+ *  @throws StatusError RequestEntityTooLarge */
+export function checkStoredSize(schema: StoredAs, object: object, json: Buffer): void {
+  if (json.length > MAX_OBJECT_BYTES) finish(checkStoredSizeSteps(schema, object, json));
 }
 
-/** Looks at an object that is large.
+/** The same of a large object, in short steps.
  *  @throws StatusError RequestEntityTooLarge */
-export function* checkSizeSteps(object: object, names?: MemberNames): Steps<void> {
-  checkStoredSize(yield* writeJsonSteps(object, names));
+export function* checkStoredSizeSteps(schema: StoredAs, object: object, json: Buffer): Steps<void> {
+  if (!isTooLong(json)) return;
+  if (schema.protobufLength === undefined) throw objectTooLarge();
+  yield;
+  const length = yield* schema.protobufLength(object, { most: MAX_OBJECT_BYTES });
+  if (length > MAX_OBJECT_BYTES) throw objectTooLarge();
+}
+
+interface SizeOptions {
+  /** Of objects in the object that have very many members. */
+  readonly names?: MemberNames | undefined;
+  /** Bytes that it will have besides its own. */
+  readonly beside?: number;
+}
+
+/** Checks a large object, or a value that is to be read as one, before it has its final form.
+ *  @throws StatusError RequestEntityTooLarge */
+export function* checkSizeSteps(
+  { protobufLength }: StoredAs,
+  object: object,
+  { names, beside = 0 }: SizeOptions = {},
+): Steps<void> {
+  if (protobufLength === undefined) {
+    if (isTooLong(yield* writeJsonSteps(object, names), beside)) throw objectTooLarge();
+    return;
+  }
+  const most = MAX_OBJECT_BYTES - beside;
+  if ((yield* protobufLength(object, { names, most })) > most) throw objectTooLarge();
 }

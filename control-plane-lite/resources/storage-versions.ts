@@ -1,21 +1,30 @@
 /** Conversion of objects between the served and the stored version. */
 import { copyJson } from '#api/codec/copy-json.ts';
+import type { Turns } from '#api/kit/steps.ts';
 import type { ApiObject, Resource } from './contract.ts';
 import { apiVersionOf } from './facts.ts';
 
 /** The draft in the stored version. */
-export async function toStorageVersion(resource: Resource, draft: ApiObject): Promise<ApiObject> {
+export async function toStorageVersion(
+  resource: Resource,
+  draft: ApiObject,
+  turns?: Turns,
+): Promise<ApiObject> {
   const { conversion, storage } = resource;
-  const converted = conversion === undefined ? draft : await conversion.toStorage(draft);
+  const converted = conversion === undefined ? draft : await conversion.toStorage(draft, turns);
   converted.apiVersion = storage.apiVersion;
   converted.kind = storage.kind;
   return converted;
 }
 
 /** A stored object in the served version; `object` must be the caller's own. */
-export async function fromStorageVersion(resource: Resource, object: ApiObject): Promise<ApiObject> {
+export async function fromStorageVersion(
+  resource: Resource,
+  object: ApiObject,
+  turns?: Turns,
+): Promise<ApiObject> {
   const { conversion, info } = resource;
-  const converted = conversion === undefined ? object : await conversion.fromStorage(object);
+  const converted = conversion === undefined ? object : await conversion.fromStorage(object, turns);
   converted.apiVersion = apiVersionOf(info);
   converted.kind = info.kind;
   return conversion === undefined ? converted : (resource.schema.completed?.(converted) ?? converted);
@@ -26,15 +35,23 @@ export function toDecidingVersion(resource: Resource, draft: ApiObject): ApiObje
   return resource.decidesInServed === true ? draft : toStorageVersion(resource, draft);
 }
 
-/** Converts the result to its stored form. */
-export function toStoredForm(resource: Resource, draft: ApiObject): ApiObject | Promise<ApiObject> {
+/** Converts the result to its stored form. `turns`: it is large. */
+export function toStoredForm(
+  resource: Resource,
+  draft: ApiObject,
+  turns?: Turns,
+): ApiObject | Promise<ApiObject> {
   return resource.decidesInServed === true && resource.conversion !== undefined
-    ? convertDecided(resource, draft)
+    ? convertDecided(resource, draft, turns)
     : draft;
 }
 
-async function convertDecided(resource: Resource, draft: ApiObject): Promise<ApiObject> {
-  const converted = await toStorageVersion(resource, { ...draft });
+async function convertDecided(
+  resource: Resource,
+  draft: ApiObject,
+  turns: Turns | undefined,
+): Promise<ApiObject> {
+  const converted = await toStorageVersion(resource, { ...draft }, turns);
   return resource.stored?.schema.completed?.(converted) ?? converted;
 }
 

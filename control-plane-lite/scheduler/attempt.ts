@@ -1,5 +1,5 @@
 /** One scheduling attempt for a pod, and its outcome. */
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { WakeEvent } from './filters/filter.ts';
 import { type FitFailure, findNode } from './find-node.ts';

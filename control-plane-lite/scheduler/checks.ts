@@ -13,7 +13,7 @@ export interface Checks {
   /** Set if no node is feasible. */
   readonly none: FailedCheck | undefined;
   /** The first filter that rejects the node in its current state. */
-  ask(node: NodeInfo): FailedCheck | undefined;
+  failureOn(node: NodeInfo): FailedCheck | undefined;
   /** The same checks after pods were added or removed. */
   again(fleet: FleetView): Checks;
 }
@@ -38,7 +38,7 @@ function prepare(pod: PodInfo, fleet: FleetView, filters: readonly Filter[], kep
   }
   return {
     none: undefined,
-    ask(node) {
+    failureOn(node) {
       for (const { filter, check } of parts) {
         const refusal = check(node);
         if (refusal !== undefined) return { filter, refusal };
@@ -51,7 +51,7 @@ function prepare(pod: PodInfo, fleet: FleetView, filters: readonly Filter[], kep
 
 const refused = (pod: PodInfo, none: FailedCheck, filters: readonly Filter[]): Checks => ({
   none,
-  ask: () => none,
+  failureOn: () => none,
   again: (fleet) => prepare(pod, fleet, filters, []),
 });
 
@@ -67,7 +67,7 @@ function askWith(
 ): FailedCheck | undefined {
   for (const pod of pods) fleet.addPod(pod, node.name);
   try {
-    return checks.again(fleet).ask(node);
+    return checks.again(fleet).failureOn(node);
   } finally {
     for (const { key } of pods) fleet.removePod(key);
   }
@@ -86,5 +86,5 @@ export function askNode(checks: Checks, pod: PodInfo, node: NodeInfo, fleet: Fle
     const failed = askWith(checks, node, others, fleet);
     if (failed !== undefined) return failed;
   }
-  return checks.ask(node);
+  return checks.failureOn(node);
 }

@@ -32,7 +32,7 @@ const vast = nodeObject('n1', { allocatable: { memory: '9007199254740993' } });
 const most = nodeObject('n1', { allocatable: { memory: '9223372036854775807' } });
 const gpu = { containers: [{ name: 'c', resources: { requests: { 'vendor.example/gpu': '2' } } }] };
 
-test('what pods use is what those use that are left, however much others did', () => {
+test('usage is that of the remaining pods, however much others used', () => {
   const fleet = fleetOf([most]);
   const [small, huge] = [pod('small', { memory: '3' }), pod('huge', { memory: '9223372036854775804' })];
   fleet.addPod(huge, 'n1');
@@ -48,8 +48,8 @@ test('what pods use is what those use that are left, however much others did', (
 describe('findNode takes', () => {
   test.each<[string, PodOptions, Node, PodOptions?]>([
     ['a pod without requests', {}, n1],
-    ['what just fits', { cpu: '4', memory: '8Gi' }, n1],
-    ['what fits beside others', { cpu: '3' }, n1, { cpu: '1' }],
+    ['a pod that just fits', { cpu: '4', memory: '8Gi' }, n1],
+    ['a pod that fits beside others', { cpu: '3' }, n1, { cpu: '1' }],
     ['extended resources', gpu, nodeObject('n1', { allocatable: { 'vendor.example/gpu': '2' } })],
     ['the last byte of very many', { memory: '1' }, vast, { memory: '9007199254740992' }],
     ['all of the most that there is', { memory: '9223372036854775807' }, most],
@@ -66,7 +66,7 @@ describe('findNode takes', () => {
       { tolerations: [{ operator: 'Exists' }] },
       nodeObject('n1', taint('a', 'NoExecute')),
     ],
-    ['a taint that only asks', {}, nodeObject('n1', taint('a', 'PreferNoSchedule'))],
+    ['a taint that only states a preference', {}, nodeObject('n1', taint('a', 'PreferNoSchedule'))],
     [
       'a cordoned node, tolerated',
       { tolerations: [{ key: WORDS.unschedulableTaint, operator: 'Exists' }] },

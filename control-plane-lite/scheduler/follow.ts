@@ -2,7 +2,7 @@
  *  schedulable. */
 
 import type { Node, Pod } from '#api/gen/core-v1.ts';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { CacheChange, CachedObject, ResourceCache, WatchHandle } from '../cache/contract.ts';
 import { typed } from '../resources/view.ts';
 import type { WakeEvent } from './filters/filter.ts';

@@ -20,10 +20,13 @@ function begin(...nodes: readonly (readonly PodOptions[])[]): Fleet {
 }
 
 function decide(fleet: Fleet, options: PodOptions, budgets: readonly Budget[] = []): string {
-  const asking = pod('new', { cpu: '1', priority: 10, ...options });
-  const decision = findNode(asking, fleet, { random: () => 0, start: 0 });
+  const incoming = pod('new', { cpu: '1', priority: 10, ...options });
+  const decision = findNode(incoming, fleet, { random: () => 0, start: 0 });
   if (decision.kind === 'node') return `fits on ${decision.node.name}`;
-  const preemption = decidePreemption(asking, fleet, decision.failure, { budgets: () => budgets, start: 0 });
+  const preemption = decidePreemption(incoming, fleet, decision.failure, {
+    budgets: () => budgets,
+    start: 0,
+  });
   if (preemption.kind === 'none') return preemption.message;
   const { node, pods } = preemption.victims;
   return `${node.name}: ${pods.map(({ name }) => name).join(' ')}`;
@@ -52,14 +55,14 @@ describe('decidePreemption', () => {
     ['goes against one if it must', [[cpu('2')]], {}, [budget(0, 'p1a')], 'n1: p1a'],
     ['spares the pod whose budget is spent', [[cpu('1'), cpu('1')]], {}, [budget(0, 'p1b')], 'n1: p1a'],
     [
-      'uses what a budget allows',
+      'uses the disruptions that a budget allows',
       [[cpu('1'), cpu('1')]],
       { cpu: '2' },
       [budget(1, 'p1a', 'p1b')],
       'n1: p1a p1b',
     ],
     [
-      'spares what ran longest',
+      'spares the pods that ran longest',
       [[at('2026-01-01T00:00:00Z', cpu('2'))], [at('2026-02-01T00:00:00Z', cpu('2'))]],
       {},
       [],

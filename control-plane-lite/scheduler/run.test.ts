@@ -1,5 +1,4 @@
 /** Scheduler on an in-memory store: writes, rollbacks and omissions. */
-
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { Event, Node, Pod } from '#api/gen/core-v1.ts';
@@ -16,10 +15,9 @@ import { groupKinds } from '../resources/groups/table.ts';
 import { createResourceRegistry } from '../resources/registry.ts';
 import { typed } from '../resources/view.ts';
 import { createMemoryStore } from '../store/memory-store.fixture.ts';
-import { createAdmissionChain } from '../verbs/admit.ts';
 import type { Verbs } from '../verbs/contract.ts';
 import { controllerCaller } from '../verbs/controller-caller.ts';
-import { createVerbs } from '../verbs/verbs.ts';
+import { createAdmissionChain, createVerbs } from '../verbs/verbs.ts';
 import { nodeObject, type PodOptions, podObject, seeded } from './scheduler.fixture.ts';
 import { runScheduler } from './scheduler.ts';
 

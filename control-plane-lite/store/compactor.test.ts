@@ -54,7 +54,7 @@ describe('createCompactor', () => {
     await setup.end();
   });
 
-  test('compacts each minute to what was newest five minutes ago', async () => {
+  test('compacts each minute to the newest revision of five minutes ago', async () => {
     const setup = start();
     await passMinutes(setup, 8);
     expect(setup.compacted).toEqual([10, 20, 30]);

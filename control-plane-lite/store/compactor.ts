@@ -1,6 +1,7 @@
 /** Compacts the store's history periodically. Each server does it on its own: servers that share a store
  *  agree closely enough, and compacting twice does no harm. */
-import { asError, type Clock, sleep } from '#api/kit/clock.ts';
+import { type Clock, sleep } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 
 export interface CompactorDeps {
   readonly currentRevision: () => Promise<number>;

@@ -1,5 +1,5 @@
 /** In-memory store for tests: fulfils every guarantee of the contract but that of stable storage, and can be
- *  made to fail. All its data is in one log, which keeps it small enough to verify by reading. */
+ *  made to fail. All its data is in one log, so it is small enough to verify by reading. */
 import {
   type Expected,
   type RangeOptions,
@@ -93,9 +93,9 @@ function compactTo(data: Data, revision: number): void {
   data.compacted = revision;
   for (const [key, versions] of data.keys) {
     const newest = versionAt(versions, revision);
-    const kept = versions.filter((version) => version.revision > revision || version === newest);
-    if (kept.length === 1 && kept[0]?.value === undefined) data.keys.delete(key);
-    else data.keys.set(key, kept);
+    const retained = versions.filter((version) => version.revision > revision || version === newest);
+    if (retained.length === 1 && retained[0]?.value === undefined) data.keys.delete(key);
+    else data.keys.set(key, retained);
   }
 }
 

@@ -7,14 +7,13 @@ function readAll(packed: Uint8Array): readonly PackableRecord[] {
   const reader = new RecordReader(packed);
   const records: PackableRecord[] = [];
   while (reader.next()) {
-    expect(reader.keyBytes().toString()).toBe(reader.key());
     records.push({ key: reader.key(), value: reader.value, number: reader.number });
   }
   return records;
 }
 
 describe('packRecords', () => {
-  test('what is packed can be read again', () => {
+  test('packed records can be read again', () => {
     const some = record({
       key: string({ unit: 'grapheme' }),
       value: option(uint8Array(), { nil: undefined }),

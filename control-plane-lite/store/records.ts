@@ -69,10 +69,6 @@ export class RecordReader {
   key(): string {
     return this.packed.toString('utf8', this.keyAt, this.keyEnd);
   }
-
-  keyBytes(): Buffer {
-    return this.packed.subarray(this.keyAt, this.keyEnd);
-  }
 }
 
 /** Returns the reader's next record as an item; its value is a view of the packed memory. */

@@ -158,7 +158,7 @@ describe('a write on a shared store', () => {
     });
   });
 
-  test('of what another server deleted finds nothing', async () => {
+  test('of an object that another server deleted finds nothing', async () => {
     await using servers = await createServers();
     const before = (): Promise<unknown> => remove(servers.theirs);
     await expect(unknowing(servers, before, () => set(servers.ours, { c: '3' }))).rejects.toMatchObject({
@@ -166,7 +166,7 @@ describe('a write on a shared store', () => {
     });
   });
 
-  test('does not delete what another server has put in its place', async () => {
+  test('does not delete the object that another server has put in its place', async () => {
     await using servers = await createServers();
     const { ours, theirs } = servers;
     const { uid = '' } = (await set(ours, { b: '2' })).object.metadata;

@@ -4,11 +4,12 @@
 import { finishInTurns, type Steps } from '#api/kit/steps.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { alreadyExists, invalid } from '#api/meta/status-errors.ts';
+import { boundedFieldErrors, boundedFieldErrorsSteps } from '#api/schema/validation/field-errors.ts';
 import { finishSteps, LARGE_BYTES, type Turn, turnOf } from '../kit/yield.ts';
 import type { ApiObject, StrategyContext } from '../resources/contract.ts';
 import { apiVersionOf } from '../resources/facts.ts';
 import { generateName } from '../resources/generate-name.ts';
-import { prepareForCreate, validateCreate } from '../resources/generic.ts';
+import { createChecks, prepareForCreate } from '../resources/generic.ts';
 import { checkSizeSteps } from '../resources/object-size.ts';
 import {
   completeDraft,
@@ -51,7 +52,8 @@ export async function createObject(deps: VerbDeps, write: CreateWrite): Promise<
 /** Returns `raced` if an object of that name exists.
  *  @throws StatusError Invalid, BadRequest, or admission's error */
 export async function attemptCreate(deps: VerbDeps, write: CreateWrite): Promise<Attempt<Outcome>> {
-  const { ref, object, isLarge = false } = write;
+  const { ref, object } = write;
+  let { isLarge = false } = write;
   checkTarget(ref, object);
   const { resource } = ref;
   const context = strategyContext(deps, write);
@@ -63,8 +65,10 @@ export async function attemptCreate(deps: VerbDeps, write: CreateWrite): Promise
     const tracked = finishSteps(track(deps, write, context), isLarge, turn);
     if (tracked !== undefined) await tracked;
   }
-  if (isLarge) await finishInTurns(checkSizeSteps(object), turn);
-  await deps.admission.mutate(admissionRequest('CREATE', write, { object, old: undefined }));
+  if (isLarge) await finishInTurns(checkSizeSteps(resource.schema, object), turn);
+  const mutated = admissionRequest('CREATE', write, { object, old: undefined });
+  await deps.admission.mutate(mutated);
+  isLarge ||= mutated.isLarge === true;
   const generated = (object.metadata.name ?? '') === '' && (object.metadata.generateName ?? '') !== '';
   if (generated) object.metadata.name = generateName(object.metadata.generateName ?? '');
   if (isLarge) await turn();
@@ -75,7 +79,10 @@ export async function attemptCreate(deps: VerbDeps, write: CreateWrite): Promise
   if (isLarge) await turn();
   completeDraft(base, draft);
   if (isLarge) await turn();
-  const found = validateCreate(base, draft, context);
+  const checks = createChecks(base, draft, context);
+  const found = isLarge
+    ? await finishInTurns(boundedFieldErrorsSteps(checks), turn)
+    : boundedFieldErrors(checks);
   if (isLarge) await turn();
   const { validateInTurns } = base.strategy;
   const late = validateInTurns === undefined ? [] : await validateInTurns(draft, context);
@@ -83,7 +90,7 @@ export async function attemptCreate(deps: VerbDeps, write: CreateWrite): Promise
   if (errors.length > 0) throw invalid(kindSubject(resource), draft.metadata.name ?? '', errors);
   const named = { ...ref, name: draft.metadata.name ?? '' };
   await deps.admission.validate(
-    admissionRequest('CREATE', { ...write, ref: named }, { object: draft, old: undefined }),
+    admissionRequest('CREATE', { ...write, isLarge, ref: named }, { object: draft, old: undefined }),
   );
   for (const text of base.strategy.warnings?.(draft, undefined) ?? []) write.caller.warn(text);
   if (write.dryRun) {
@@ -149,12 +156,12 @@ async function store(
   try {
     for (let attempt = 1; ; attempt += 1) {
       const named = { ...ref, name: draft.metadata.name ?? '' };
-      const stored = await toStoredForm(resource, draft);
+      const stored = await toStoredForm(resource, draft, isLarge ? turn : undefined);
       if (isLarge) await turn();
       const key = storeKey(named);
       const bytes = isLarge
-        ? await finishInTurns(bytesSteps(deps, key, stored), turn)
-        : bytesOf(deps, key, stored);
+        ? await finishInTurns(bytesSteps(deps, named, stored), turn)
+        : bytesOf(deps, named, stored);
       if (bytes.length >= LARGE_BYTES) await turn();
       const result = await writeToStore(() => deps.store.put(key, bytes, 'absent'));
       if (result.ok) {

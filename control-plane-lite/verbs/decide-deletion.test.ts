@@ -24,11 +24,11 @@ const graceful: Strategy = { planDeletion: (_, requested) => ({ graceSeconds: re
 const request = (parts: Partial<DeleteOptions> = {}): DeleteOptions => ({ dryRun: false, ...parts });
 
 describe('decideDeletion', () => {
-  test('removes what nothing holds (3)', () => {
+  test('removes an object without finalizers (3)', () => {
     expect(decideDeletion(object(), resource(), request(), context)).toEqual({ kind: 'remove' });
   });
 
-  test('marks what has a finalizer (3)', () => {
+  test('marks an object with a finalizer (3)', () => {
     const decision = decideDeletion(object({ finalizers: ['a/b'] }), resource(), request(), context);
     expect(decision).toMatchObject({
       kind: 'mark',
@@ -58,7 +58,7 @@ describe('decideDeletion', () => {
     expect(marked(0)).toEqual({ kind: 'remove' });
   });
 
-  describe('of what is being deleted', () => {
+  describe('of an object that is being deleted', () => {
     const ending = object({ deletionTimestamp: '2026-06-01T12:00:20Z', deletionGracePeriodSeconds: 30 });
     test.each<[string, Partial<DeleteOptions>, unknown]>([
       ['does nothing without a new time', {}, { kind: 'pending' }],
@@ -84,7 +84,7 @@ describe('decideDeletion', () => {
       );
     });
 
-    test('removes what nothing holds any more', () => {
+    test('removes an object after its last finalizer', () => {
       const over = object({ deletionTimestamp: '2026-06-01T12:00:00Z', deletionGracePeriodSeconds: 0 });
       expect(decideDeletion(over, resource(), request(), context)).toEqual({ kind: 'remove' });
       expect(isRemovable(over, resource())).toBe(true);
@@ -102,8 +102,8 @@ describe('decideDeletion', () => {
     ['orphans where the kind does', undefined, [], { defaultPropagation: 'orphan' }, ['orphan']],
     ['is removed in the background', 'Background', [], { defaultPropagation: 'orphan' }, undefined],
   ])('%s', (_, propagationPolicy, finalizers, strategy, expected) => {
-    const asked = request(propagationPolicy === undefined ? {} : { propagationPolicy });
-    const decision = decideDeletion(object({ finalizers }), resource(strategy), asked, context);
+    const options = request(propagationPolicy === undefined ? {} : { propagationPolicy });
+    const decision = decideDeletion(object({ finalizers }), resource(strategy), options, context);
     const mark = { kind: 'mark', object: { metadata: { finalizers: expected } } };
     expect(decision).toMatchObject(expected === undefined ? { kind: 'remove' } : mark);
   });

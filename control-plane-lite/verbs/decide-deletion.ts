@@ -101,8 +101,8 @@ export function decideDeletion(
     const grace = marks?.graceSeconds ?? object.metadata.deletionGracePeriodSeconds ?? 0;
     if (grace === 0 && !held) return { kind: 'remove' };
     if (marks === undefined && sameList(finalizers, present)) return { kind: 'pending' };
-    const kept = { deletionTimestamp, graceSeconds: grace };
-    return { kind: 'mark', object: mark(object, resource, marks ?? kept, finalizers) };
+    const unchanged = { deletionTimestamp, graceSeconds: grace };
+    return { kind: 'mark', object: mark(object, resource, marks ?? unchanged, finalizers) };
   }
   const graceSeconds = strategy.planDeletion?.(object, request.gracePeriodSeconds, context).graceSeconds ?? 0;
   if (graceSeconds === 0 && !held) return { kind: 'remove' };

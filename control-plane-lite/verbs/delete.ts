@@ -1,15 +1,17 @@
 /** delete: marks or removes, depending on propagation, grace period and finalizers. Source: deletion,
  *  document 1 §3. */
+import { createLimiter } from '#api/kit/limiter.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { notFound } from '#api/meta/status-errors.ts';
 import type { ApiObject } from '../resources/contract.ts';
 import { isStoredVersion, shownOf } from '../resources/storage-versions.ts';
 import { type Tried, tryUntilDone } from './attempts.ts';
-import type { DeleteWrite, Deletion, ObjectRef } from './contract.ts';
+import type { CollectionDelete, DeleteWrite, Deletion, ObjectRef } from './contract.ts';
 import { decideDeletion } from './decide-deletion.ts';
 import {
   admissionRequest,
   bytesOf,
+  cacheOf,
   checkPreconditions,
   decidingResource,
   resourceSubject,
@@ -67,7 +69,7 @@ async function attemptDelete(
   const result = await writeToStore(() =>
     removed
       ? deps.store.delete(key, live.revision)
-      : deps.store.put(key, bytesOf(deps, key, shown), live.revision),
+      : deps.store.put(key, bytesOf(deps, ref, shown), live.revision),
   );
   if (!result.ok) return { kind: 'raced', current: result.current };
   if (removed) await base.strategy.release?.(object);
@@ -91,4 +93,32 @@ async function deletionOf(
     removed,
     ...(stored === undefined ? {} : { stored }),
   };
+}
+
+/** Concurrent deletions of one collection. */
+const COLLECTION_CONCURRENCY = 16;
+
+/** Deletes the selected objects and returns them; an object that is deleted meanwhile is not an error. */
+export async function deleteCollection(
+  deps: VerbDeps,
+  { resource, selection, ...request }: CollectionDelete,
+): Promise<readonly Deletion[]> {
+  await deps.cache.waitForNewest();
+  const { items } = await cacheOf(deps, resource).list(selection);
+  const limiter = createLimiter(COLLECTION_CONCURRENCY);
+  const results = await Promise.all(
+    items.map(({ namespace, name }) =>
+      limiter.run(() => deleteIfThere(deps, { ...request, ref: { resource, namespace, name } })),
+    ),
+  );
+  return results.filter((deletion) => deletion !== undefined);
+}
+
+async function deleteIfThere(deps: VerbDeps, write: DeleteWrite): Promise<Deletion | undefined> {
+  try {
+    return await deleteObject(deps, write);
+  } catch (thrown) {
+    if (thrown instanceof StatusError && thrown.reason === 'NotFound') return undefined;
+    throw thrown;
+  }
 }

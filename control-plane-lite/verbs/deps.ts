@@ -13,10 +13,9 @@ import type { Cache, ResourceCache, StoredForm } from '../cache/contract.ts';
 import { toStored, toStoredSteps, withRevision } from '../cache/state/stored-form.ts';
 import { yieldToEventLoop } from '../kit/yield.ts';
 import type { ApiObject, ObjectSchema, Resource, StrategyContext } from '../resources/contract.ts';
-import { checkStoredSize } from '../resources/object-size.ts';
+import { checkStoredSize, checkStoredSizeSteps } from '../resources/object-size.ts';
 import { fromStorageVersion, isStoredVersion, shownOf } from '../resources/storage-versions.ts';
 import { type Store, StoreError, type WriteResult } from '../store/contract.ts';
-import type { AdmissionChain } from './admit.ts';
 import type { Caller, ObjectRef, Preconditions, WriteOptions } from './contract.ts';
 
 /** Input for recording field ownership after a write other than apply. */
@@ -35,6 +34,12 @@ export interface TrackInput {
   readonly nowMs: number;
   /** The object is large: steps are to be short. */
   readonly inSlices: boolean;
+}
+
+/** Runs the admission plugins on a change: first all mutating ones, later all validating ones. */
+export interface AdmissionChain {
+  mutate(request: AdmissionRequest): Promise<void>;
+  validate(request: AdmissionRequest): Promise<void>;
 }
 
 export interface VerbDeps {
@@ -255,20 +260,23 @@ export function withReadErrors(
   return [...read, ...errors.filter(({ field }) => !fields.has(field))];
 }
 
-/** Encodes the bytes stored under the key; the cache registers the object that they were encoded from.
+/** The schema of the form that is stored. */
+const storedSchema = ({ resource }: ObjectRef): ObjectSchema => (resource.stored ?? resource).schema;
+
+/** Encodes the bytes stored for the object; the cache registers the object that they were encoded from.
  *  @throws StatusError RequestEntityTooLarge */
-export function bytesOf(deps: VerbDeps, key: string, object: ApiObject): Buffer {
-  return offered(deps, key, object, toStored(object));
+export function bytesOf(deps: VerbDeps, ref: ObjectRef, object: ApiObject): Buffer {
+  const stored = toStored(object);
+  checkStoredSize(storedSchema(ref), object, stored);
+  deps.cache.offer(storeKey(ref), stored, object);
+  return stored;
 }
 
 /** The same of a large object, in short steps. */
-export function* bytesSteps(deps: VerbDeps, key: string, object: ApiObject): Steps<Buffer> {
-  return offered(deps, key, object, yield* toStoredSteps(object));
-}
-
-function offered(deps: VerbDeps, key: string, object: ApiObject, stored: Buffer): Buffer {
-  checkStoredSize(stored);
-  deps.cache.offer(key, stored, object);
+export function* bytesSteps(deps: VerbDeps, ref: ObjectRef, object: ApiObject): Steps<Buffer> {
+  const stored = yield* toStoredSteps(object);
+  yield* checkStoredSizeSteps(storedSchema(ref), object, stored);
+  deps.cache.offer(storeKey(ref), stored, object);
   return stored;
 }
 
@@ -282,7 +290,7 @@ export async function shownWritten(
   if (!isLarge || isStoredVersion(resource)) return shownOf(resource, object);
   const copy = await finishInTurns(copyJsonSteps(object), yieldToEventLoop);
   await yieldToEventLoop();
-  const shown = await fromStorageVersion(resource, copy);
+  const shown = await fromStorageVersion(resource, copy, yieldToEventLoop);
   await yieldToEventLoop();
   return shown;
 }

@@ -2,9 +2,10 @@
 
 import { copyJson, copyJsonSteps } from '#api/codec/copy-json.ts';
 import { parseJsonText } from '#api/codec/json-text.ts';
-import { finishInTurns } from '#api/kit/steps.ts';
-import { withRevision } from '../cache/state/stored-form.ts';
+import { finishInTurns, type Steps } from '#api/kit/steps.ts';
+import { lengthWithoutRevision, withoutRevision, withRevision } from '../cache/state/stored-form.ts';
 import { isLarge, yieldToEventLoop } from '../kit/yield.ts';
+import { sameJson, sameJsonSteps } from '../patch/json-value.ts';
 import type { ApiObject } from '../resources/contract.ts';
 import type { StoredItem } from '../store/contract.ts';
 
@@ -53,3 +54,23 @@ export type Attempt<T> =
   | { readonly kind: 'done'; readonly result: T }
   /** A concurrent write came first; this is the current object. */
   | { readonly kind: 'raced'; readonly current: StoredItem | undefined };
+
+/** Compares objects regardless of the order of members; the time of a managedFields entry changes only with
+ *  its content. */
+export function isSame(bytes: Buffer, live: Live, stored: ApiObject): boolean {
+  if (lengthWithoutRevision(live.json) !== bytes.length) return false;
+  return withoutRevision(live.json).equals(bytes) || sameJson(comparable(stored), comparable(live.object()));
+}
+
+export function* isSameSteps(bytes: Buffer, live: Live, stored: ApiObject): Steps<boolean> {
+  if (lengthWithoutRevision(live.json) !== bytes.length) return false;
+  if (withoutRevision(live.json).equals(bytes)) return true;
+  yield;
+  return yield* sameJsonSteps(comparable(stored), comparable(live.object()));
+}
+
+function comparable(object: ApiObject): Readonly<Record<string, unknown>> {
+  const { resourceVersion: _version, managedFields = [], ...metadata } = object.metadata;
+  const managers = managedFields.map(({ time: _time, ...manager }) => manager);
+  return { ...object, metadata: { ...metadata, managers } };
+}

@@ -11,7 +11,7 @@ const create = ({ verbs, ref }: Fixture, data: Readonly<Record<string, string>>)
   verbs.create({ ref, object: configMap(data), dryRun: false, fieldManager: 'me', caller });
 
 describe('updateObject', () => {
-  test('of what is not there works on what another made meanwhile', async () => {
+  test('of an absent object works on the object that another created meanwhile', async () => {
     await using fixture = await createFixture();
     fixture.meanwhile(() => create(fixture, { theirs: '1' }));
     const seen: (ApiObject | undefined)[] = [];
@@ -33,7 +33,7 @@ describe('updateObject', () => {
 });
 
 describe('createObject', () => {
-  test('of what another made meanwhile fails', async () => {
+  test('of an object that another created meanwhile fails', async () => {
     await using fixture = await createFixture();
     fixture.meanwhile(() => create(fixture, {}));
     await expect(create(fixture, {})).rejects.toMatchObject({

@@ -2,16 +2,14 @@
  *  Source: writes, document 1 §4.2; optimistic concurrency as in upstream's registry. */
 
 import { copyJson, copyJsonSteps } from '#api/codec/copy-json.ts';
-import { finish, finishInTurns, type Steps } from '#api/kit/steps.ts';
-import { StatusError } from '#api/meta/status-error.ts';
+import { finish, finishInTurns } from '#api/kit/steps.ts';
 import { invalid, notFound } from '#api/meta/status-errors.ts';
+import { boundedFieldErrors, boundedFieldErrorsSteps } from '#api/schema/validation/field-errors.ts';
 import type { AdmissionRequest } from '../admission/contract.ts';
-import { lengthWithoutRevision, withoutRevision } from '../cache/state/stored-form.ts';
 import { finishSteps, LARGE_BYTES, type Turn, turnOf } from '../kit/yield.ts';
-import { sameJson, sameJsonSteps } from '../patch/json-value.ts';
 import type { ApiObject, Resource, StrategyContext } from '../resources/contract.ts';
 import { apiVersionOf } from '../resources/facts.ts';
-import { prepareForUpdate, validateUpdate } from '../resources/generic.ts';
+import { prepareForUpdate, updateChecks } from '../resources/generic.ts';
 import { checkSizeSteps } from '../resources/object-size.ts';
 import {
   completeDraft,
@@ -23,7 +21,8 @@ import {
   toStoredForm,
 } from '../resources/storage-versions.ts';
 import { type Tried, tryUntilDone } from './attempts.ts';
-import type { ObjectRef, Outcome, UpdateWrite } from './contract.ts';
+import { checkName, checkSameObject } from './check-object.ts';
+import type { Outcome, UpdateWrite } from './contract.ts';
 import { attemptCreate } from './create.ts';
 import { isRemovable } from './decide-deletion.ts';
 import {
@@ -43,7 +42,7 @@ import {
   withResourceVersion,
   writeToStore,
 } from './deps.ts';
-import { type Attempt, type Live, loaded } from './live.ts';
+import { type Attempt, isSame, isSameSteps, type Live, loaded } from './live.ts';
 
 /** @throws StatusError NotFound, Conflict, Invalid, or the error of the change or of admission */
 export async function updateObject(deps: VerbDeps, write: UpdateWrite): Promise<Outcome> {
@@ -54,7 +53,8 @@ export async function updateObject(deps: VerbDeps, write: UpdateWrite): Promise<
 
 /** Input of the steps of an attempt. */
 interface Start {
-  readonly write: UpdateWrite;
+  /** Large, once a webhook has made the object large. */
+  write: UpdateWrite;
   readonly live: Live;
   readonly tried: Tried;
   readonly context: StrategyContext;
@@ -98,13 +98,18 @@ async function attemptUpdate(
   const changed = await changedOf(start, served);
   if (isLarge) await turn();
   const draft = await draftOf(deps, start, served, changed);
-  if (isLarge) await turn();
+  // A webhook may have made it large.
+  const { isLarge: isLargeNow = false } = start.write;
+  if (isLargeNow) await turn();
   await prepare(deps, start, draft, old);
-  if (isLarge) await turn();
+  if (isLargeNow) await turn();
   if (write.dryRun)
     return {
       kind: 'done',
-      result: { object: await shownDecision(resource, withResourceVersion(draft, live.revision)), isLarge },
+      result: {
+        object: await shownDecision(resource, withResourceVersion(draft, live.revision)),
+        isLarge: isLargeNow,
+      },
     };
   if (isRemovable(draft, base)) return remove(deps, start, old, draft);
   return replace(deps, start, old, draft);
@@ -123,7 +128,7 @@ async function servedOf(
 ): Promise<ApiObject> {
   if (isLarge) await turn();
   const copy = isLarge ? await finishInTurns(copyJsonSteps(stored), turn) : copyJson(stored);
-  return fromStorageVersion(resource, copy);
+  return fromStorageVersion(resource, copy, isLarge ? turn : undefined);
 }
 
 /** The change removed the last finalizer or other reason that blocked its deletion. */
@@ -150,12 +155,12 @@ async function replace(
   const { ref, isLarge = false } = write;
   const release = await decidingResource(ref.resource).strategy.reserve?.(draft, old, context);
   try {
-    const stored = await toStoredForm(ref.resource, draft);
+    const stored = await toStoredForm(ref.resource, draft, isLarge ? turn : undefined);
     const key = storeKey(ref);
     if (isLarge) await turn();
     const bytes = isLarge
-      ? await finishInTurns(bytesSteps(deps, key, stored), turn)
-      : bytesOf(deps, key, stored);
+      ? await finishInTurns(bytesSteps(deps, ref, stored), turn)
+      : bytesOf(deps, ref, stored);
     if (isLarge) await turn();
     if (isLarge ? await finishInTurns(isSameSteps(bytes, live, stored), turn) : isSame(bytes, live, stored)) {
       await release?.();
@@ -199,14 +204,16 @@ function changedOf(
 /** Returns the draft in the deciding version, after mutating admission. */
 async function draftOf(
   deps: VerbDeps,
-  { write, context: { nowMs }, turn }: Start,
+  start: Start,
   served: ApiObject,
   draft: ApiObject,
 ): Promise<ApiObject> {
-  const { ref, subresource = '', isLarge = false } = write;
+  const { write, context, turn } = start;
+  const { ref, subresource = '' } = write;
   const { resource } = ref;
   checkSameObject(ref, draft, served, subresource);
-  await mutate(deps, write, draft, served);
+  const isLarge = await mutate(deps, write, draft, served);
+  if (isLarge !== (write.isLarge ?? false)) start.write = { ...write, isLarge };
   checkResourceVersion(draft, served, ref);
   decidingResource(resource).strategy.normalize?.(draft);
   if (write.manage !== 'apply') {
@@ -220,7 +227,7 @@ async function draftOf(
       subresource,
       hasStatus: resource.info.subresources.has('status'),
       statusHasMetadata: resource.parts['status']?.changesMetadata === true,
-      nowMs,
+      nowMs: context.nowMs,
       inSlices: isLarge,
     });
     const tracked = finishSteps(steps, isLarge, turn);
@@ -237,53 +244,18 @@ function requestOf(write: UpdateWrite, draft: ApiObject, old: ApiObject): Admiss
   return admissionRequest('UPDATE', write, { object: view.see(draft), old: view.see(old), schema });
 }
 
-async function mutate(deps: VerbDeps, write: UpdateWrite, draft: ApiObject, old: ApiObject): Promise<void> {
-  if (write.admitted === true) return;
+/** Returns whether the object is large now. */
+async function mutate(
+  deps: VerbDeps,
+  write: UpdateWrite,
+  draft: ApiObject,
+  old: ApiObject,
+): Promise<boolean> {
+  if (write.admitted === true) return write.isLarge === true;
   const request = requestOf(write, draft, old);
   await deps.admission.mutate(request);
   if (request.object !== undefined) write.view?.put(draft, request.object);
-}
-
-/** @throws StatusError BadRequest */
-function checkName(ref: ObjectRef, { metadata: { name = '' } }: ApiObject): void {
-  if (name === ref.name) return;
-  throw new StatusError(
-    'BadRequest',
-    `the name of the object (${name}) does not match the name on the URL (${ref.name})`,
-  );
-}
-
-/** @throws StatusError if the new object has another name, namespace or identity than the live one */
-function checkSameObject(ref: ObjectRef, object: ApiObject, live: ApiObject, subresource: string): void {
-  checkName(ref, object);
-  const { metadata } = object;
-  const { namespace = '', uid = '', resourceVersion = '' } = metadata;
-  if (namespace !== ref.namespace && namespace !== '') {
-    throw new StatusError(
-      'BadRequest',
-      `the namespace of the object (${namespace}) does not match the namespace on the URL (${ref.namespace})`,
-    );
-  }
-  if (ref.namespace !== '') metadata.namespace = ref.namespace;
-  if (uid !== '' && uid !== live.metadata.uid) {
-    const subject = resourceSubject(ref.resource);
-    throw new StatusError(
-      'Conflict',
-      `Operation cannot be fulfilled on ${subject.name} ${JSON.stringify(ref.name)}: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${live.metadata.uid ?? ''}`,
-      { details: { name: ref.name, kind: subject.name } },
-    );
-  }
-  const unconditional = decidingResource(ref.resource).strategy.unconditionalUpdate ?? true;
-  if (!unconditional && subresource === '' && (resourceVersion === '' || resourceVersion === '0')) {
-    throw invalid(kindSubject(ref.resource), ref.name, [
-      {
-        kind: 'FieldValueInvalid',
-        field: 'metadata.resourceVersion',
-        badValue: 0,
-        detail: 'must be specified for an update',
-      },
-    ]);
-  }
+  return request.isLarge === true;
 }
 
 async function prepare(
@@ -294,12 +266,15 @@ async function prepare(
 ): Promise<void> {
   const { ref, subresource = '', isLarge = false } = write;
   const base = decidingResource(ref.resource);
-  if (isLarge) await finishInTurns(checkSizeSteps(draft), turn);
+  if (isLarge) await finishInTurns(checkSizeSteps(base.schema, draft), turn);
   prepareForUpdate(base, draft, old, context, subresource);
   if (isLarge) await turn();
   completeDraft(base, draft, old);
   if (isLarge) await turn();
-  const found = validateUpdate(base, draft, old, context, subresource);
+  const checks = updateChecks(base, draft, old, context, subresource);
+  const found = isLarge
+    ? await finishInTurns(boundedFieldErrorsSteps(checks), turn)
+    : boundedFieldErrors(checks);
   if (isLarge) await turn();
   const { validateInTurns } = base.strategy;
   const late =
@@ -308,26 +283,6 @@ async function prepare(
   if (errors.length > 0) throw invalid(kindSubject(ref.resource), ref.name, errors);
   if (write.admitted !== true) await deps.admission.validate(requestOf(write, draft, old));
   for (const text of base.strategy.warnings?.(draft, old) ?? []) write.caller.warn(text);
-}
-
-/** Compares objects regardless of the order of members; the time of a managedFields entry changes only with
- *  its content. */
-function isSame(bytes: Buffer, live: Live, stored: ApiObject): boolean {
-  if (lengthWithoutRevision(live.json) !== bytes.length) return false;
-  return withoutRevision(live.json).equals(bytes) || sameJson(comparable(stored), comparable(live.object()));
-}
-
-function* isSameSteps(bytes: Buffer, live: Live, stored: ApiObject): Steps<boolean> {
-  if (lengthWithoutRevision(live.json) !== bytes.length) return false;
-  if (withoutRevision(live.json).equals(bytes)) return true;
-  yield;
-  return yield* sameJsonSteps(comparable(stored), comparable(live.object()));
-}
-
-function comparable(object: ApiObject): Readonly<Record<string, unknown>> {
-  const { resourceVersion: _version, managedFields = [], ...metadata } = object.metadata;
-  const managers = managedFields.map(({ time: _time, ...manager }) => manager);
-  return { ...object, metadata: { ...metadata, managers } };
 }
 
 async function outcomeOf(

@@ -1,5 +1,4 @@
 /** All verbs on a store in memory, for tests of races. */
-
 import { createFakeClock } from '#api/kit/clock.ts';
 import { silentLogger } from '#api/kit/logger.ts';
 import type { Steps } from '#api/kit/steps.ts';
@@ -12,9 +11,8 @@ import { groupKinds } from '../resources/groups/table.ts';
 import { createResourceRegistry } from '../resources/registry.ts';
 import type { Store } from '../store/contract.ts';
 import { createMemoryStore } from '../store/memory-store.fixture.ts';
-import { createAdmissionChain } from './admit.ts';
 import type { Caller, ObjectRef, Verbs } from './contract.ts';
-import { createVerbs } from './verbs.ts';
+import { createAdmissionChain, createVerbs } from './verbs.ts';
 
 const vocabulary = VOCABULARIES.plat;
 export const caller: Caller = {

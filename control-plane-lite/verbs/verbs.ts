@@ -1,15 +1,20 @@
-/** All verbs over one store and cache. */
-import { createLimiter } from '#api/kit/limiter.ts';
-import { StatusError } from '#api/meta/status-error.ts';
-import { notFound } from '#api/meta/status-errors.ts';
-import type { CollectionDelete, DeleteWrite, Deletion, Verbs } from './contract.ts';
-import { createObject } from './create.ts';
-import { deleteObject } from './delete.ts';
-import { admissionRequest, cacheKey, cacheOf, resourceSubject, type VerbDeps } from './deps.ts';
-import { updateObject } from './update.ts';
+/** All verbs over one store and cache, and the admission plugins that they run. */
 
-/** Concurrent deletions of one collection. */
-const COLLECTION_CONCURRENCY = 16;
+import { notFound } from '#api/meta/status-errors.ts';
+import type { AdmissionPlugin, AdmissionRequest, Operation } from '../admission/contract.ts';
+import type { Resource } from '../resources/contract.ts';
+import type { Verbs } from './contract.ts';
+import { createObject } from './create.ts';
+import { deleteCollection, deleteObject } from './delete.ts';
+import {
+  type AdmissionChain,
+  admissionRequest,
+  cacheKey,
+  cacheOf,
+  resourceSubject,
+  type VerbDeps,
+} from './deps.ts';
+import { updateObject } from './update.ts';
 
 export function createVerbs(deps: VerbDeps): Verbs {
   return {
@@ -33,28 +38,46 @@ export function createVerbs(deps: VerbDeps): Verbs {
   };
 }
 
-/** Returns every object of the collection at its current state; an object that is deleted meanwhile is not an
- *  error. */
-async function deleteCollection(
-  deps: VerbDeps,
-  { resource, selection, ...request }: CollectionDelete,
-): Promise<readonly Deletion[]> {
-  await deps.cache.waitForNewest();
-  const { items } = await cacheOf(deps, resource).list(selection);
-  const limiter = createLimiter(COLLECTION_CONCURRENCY);
-  const results = await Promise.all(
-    items.map(({ namespace, name }) =>
-      limiter.run(() => deleteIfThere(deps, { ...request, ref: { resource, namespace, name } })),
-    ),
-  );
-  return results.filter((deletion) => deletion !== undefined);
+type Step = (request: AdmissionRequest) => void | Promise<void>;
+
+/** The admission steps of one operation on one resource. */
+interface Steps {
+  readonly mutate: readonly Step[];
+  readonly validate: readonly Step[];
 }
 
-async function deleteIfThere(deps: VerbDeps, write: DeleteWrite): Promise<Deletion | undefined> {
-  try {
-    return await deleteObject(deps, write);
-  } catch (thrown) {
-    if (thrown instanceof StatusError && thrown.reason === 'NotFound') return undefined;
-    throw thrown;
+/** Calls plugins in the given order. The first rejection ends the request. */
+export function createAdmissionChain(plugins: readonly AdmissionPlugin[]): AdmissionChain {
+  // Resources come and go with their definitions: the steps are cached as long as the resource exists.
+  const known = new WeakMap<Resource, Map<Operation, Steps>>();
+
+  function stepsOf({ resource, operation }: AdmissionRequest): Steps {
+    const operations = known.get(resource) ?? new Map<Operation, Steps>();
+    known.set(resource, operations);
+    const found = operations.get(operation);
+    if (found !== undefined) return found;
+    const concerned = plugins.filter(
+      (plugin) =>
+        plugin.operations.includes(operation) &&
+        (plugin.resources?.has(`${resource.info.group}/${resource.info.plural}`) ?? true),
+    );
+    const steps: Steps = {
+      mutate: concerned.flatMap((plugin) => plugin.mutate?.bind(plugin) ?? []),
+      validate: concerned.flatMap((plugin) => plugin.validate?.bind(plugin) ?? []),
+    };
+    operations.set(operation, steps);
+    return steps;
   }
+
+  async function take(steps: readonly Step[], request: AdmissionRequest): Promise<void> {
+    for (const step of steps) {
+      const admitted = step(request);
+      if (admitted instanceof Promise) await admitted;
+    }
+  }
+
+  return {
+    mutate: (request) => take(stepsOf(request).mutate, request),
+    validate: (request) => take(stepsOf(request).validate, request),
+  };
 }

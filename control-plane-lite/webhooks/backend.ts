@@ -2,6 +2,7 @@
  *  connections. Source: ImagePolicyWebhook, document 2 §2.7 and §4.1. */
 import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { createSecureContext } from 'node:tls';
 import { Agent, request } from 'undici';
 import { ClientConfigError } from '#api/client-config/error.ts';
 import { parseClientConfig } from '#api/client-config/parse.ts';
@@ -10,14 +11,20 @@ import {
   type ResolvedClientConfig,
   resolveClientConfig,
 } from '#api/client-config/resolve.ts';
+import { systemClock } from '#api/kit/clock.ts';
+import { followFiles } from '#api/kit/files/follow-files.ts';
+import { type Logger, silentLogger } from '#api/kit/logger.ts';
 
 /** Response with a status other than success. */
 export class BackendError extends Error {
   override readonly name = 'BackendError';
   readonly status: number;
-  constructor(status: number) {
+  /** The response has a `Retry-After` header. */
+  readonly suggestsRetry: boolean;
+  constructor(status: number, suggestsRetry = false) {
     super(`the server responded with status ${status}`);
     this.status = status;
+    this.suggestsRetry = suggestsRetry;
   }
 }
 
@@ -32,10 +39,15 @@ export interface Backend {
 const MAX_RESPONSE_BYTES = 1024 * 1024;
 const CONNECTIONS = 16;
 
-const textOf = (source: PemSource): Promise<string> | string =>
-  source.kind === 'data' ? source.pem : readFile(source.path, 'utf8');
+type ReadText = (path: string) => Promise<string>;
 
-async function tlsOf({ tls, credentials }: ResolvedClientConfig): Promise<Readonly<Record<string, unknown>>> {
+const textOf = (source: PemSource, read: ReadText): Promise<string> | string =>
+  source.kind === 'data' ? source.pem : read(source.path);
+
+async function tlsOf(
+  { tls, credentials }: ResolvedClientConfig,
+  read: ReadText,
+): Promise<Readonly<Record<string, unknown>>> {
   const { certificate } = credentials;
   return {
     ...(tls.authority === undefined ? {} : { ca: tls.authority }),
@@ -43,7 +55,7 @@ async function tlsOf({ tls, credentials }: ResolvedClientConfig): Promise<Readon
     ...(tls.insecure ? { rejectUnauthorized: false } : {}),
     ...(certificate === undefined
       ? {}
-      : { cert: await textOf(certificate.certificate), key: await textOf(certificate.key) }),
+      : { cert: await textOf(certificate.certificate, read), key: await textOf(certificate.key, read) }),
   };
 }
 
@@ -72,24 +84,54 @@ async function readBody(body: AsyncIterable<Buffer>): Promise<string> {
   return Buffer.concat(pieces).toString('utf8');
 }
 
+interface Connections {
+  readonly config: ResolvedClientConfig;
+  readonly agent: Agent;
+}
+
 /** @throws ClientConfigError that names the invalid part of the file */
-export async function loadBackend(file: string): Promise<Backend> {
-  const parsed = parseClientConfig(await readFile(file), file);
+async function openConnections(file: string, text: string, read: ReadText): Promise<Connections> {
+  const parsed = parseClientConfig(text, file);
   if (parsed.kind === 'invalid') throw new ClientConfigError(file, parsed.errors);
-  const config = await resolveClientConfig(parsed.config, { readFile: (path) => readFile(path, 'utf8') });
+  const config = await resolveClientConfig(parsed.config, { readFile: read });
   const { exec, oidc } = config.credentials;
   if (exec !== undefined || oidc !== undefined || config.proxyUrl !== undefined) {
     const detail = `the server proves itself by a certificate, a token or a password: ${dirname(file)}`;
     throw new ClientConfigError(file, [{ kind: 'FieldValueNotSupported', field: 'users', detail }]);
   }
-  return createBackend(config);
+  const tls = await tlsOf(config, read);
+  // An unusable pair must not replace the one in use.
+  createSecureContext(tls);
+  return { config, agent: new Agent({ connect: tls, connections: CONNECTIONS }) };
 }
 
-async function createBackend(config: ResolvedClientConfig): Promise<Backend> {
-  const agent = new Agent({ connect: await tlsOf(config), connections: CONNECTIONS });
+/** Follows the file and the files that it names: new connections use what they contain now.
+ *  @throws ClientConfigError that names the invalid part of the file */
+export async function loadBackend(
+  file: string,
+  log: Pick<Logger, 'info' | 'warn'> = silentLogger,
+): Promise<Backend> {
+  const followed = await followFiles(
+    { clock: systemClock, log },
+    {
+      what: 'client configuration of a webhook',
+      paths: [file],
+      parse: ([text = ''], read) => openConnections(file, text, read),
+    },
+  );
+  let agents: readonly Agent[] = [followed.current().agent];
+  followed.onChange(() => {
+    const [former] = agents;
+    agents = [followed.current().agent, ...agents];
+    // Resolves once the last request on it has ended.
+    void former?.close().then(() => (agents = agents.filter((each) => each !== former)));
+  });
   return {
-    url: config.server,
+    get url() {
+      return followed.current().config.server;
+    },
     async post(body, signal) {
+      const { config, agent } = followed.current();
       const authorization = await authorizationOf(config);
       const response = await request(config.server, {
         method: 'POST',
@@ -103,9 +145,15 @@ async function createBackend(config: ResolvedClientConfig): Promise<Backend> {
         body,
       });
       const text = await readBody(response.body);
-      if (response.statusCode < 200 || response.statusCode > 299) throw new BackendError(response.statusCode);
+      const { statusCode } = response;
+      if (statusCode < 200 || statusCode > 299) {
+        throw new BackendError(statusCode, response.headers['retry-after'] !== undefined);
+      }
       return text;
     },
-    close: () => agent.destroy(),
+    async close() {
+      followed.close();
+      await Promise.all(agents.map((agent) => agent.destroy()));
+    },
   };
 }

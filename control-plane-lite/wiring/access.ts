@@ -1,26 +1,17 @@
 /** Authentication and authorization as configured. */
-import { X509Certificate } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import type { ClusterRole } from '#api/gen/rbac-authorization-v1.ts';
-import type { Clock } from '#api/kit/clock.ts';
-import type { Vocabulary } from '#api/vocabulary.ts';
-import { createBootstrapTokenAuthenticator } from '../authn/bootstrap-token.ts';
-import { createAuthenticationChain } from '../authn/chain.ts';
-import { createClientCertificateAuthenticator, parseCertificates } from '../authn/client-certificate.ts';
 import type { Authenticator } from '../authn/contract.ts';
-import { createTokenAuthenticator, parseTokenFile } from '../authn/token-file.ts';
 import { bootstrapPolicy } from '../authz/bootstrap.ts';
 import type { Authorizer } from '../authz/contract.ts';
 import { alwaysAllow, alwaysDeny, createAuthorizerChain, masters } from '../authz/modes.ts';
 import { createNodeAuthorizer } from '../authz/node.ts';
 import { createNodeGraph } from '../authz/node-graph.ts';
 import { createRbac, type Rbac } from '../authz/rbac.ts';
-import type { Cache, ResourceCache } from '../cache/contract.ts';
-import type { ServerConfig } from '../config/settings.ts';
+import type { ResourceCache } from '../cache/contract.ts';
 import type { StorageInfo } from '../resources/contract.ts';
 import { builtinFacts } from '../resources/facts.ts';
-import type { ResourceRegistry } from '../resources/registry.ts';
 import { typed } from '../resources/view.ts';
+import { type AuthenticationDeps, createAuthenticator } from './authentication.ts';
 
 export interface Access {
   readonly authenticator: Authenticator;
@@ -30,20 +21,8 @@ export interface Access {
   readonly rbacGroup: string;
 }
 
-export interface AccessDeps {
-  readonly config: ServerConfig;
-  readonly vocabulary: Vocabulary;
-  readonly clock: Clock;
-  readonly cache: Cache;
-  readonly registry: ResourceRegistry;
-  /** PEM of the server's own CA. */
-  readonly ownAuthority: string;
-  /** Authenticates service accounts. */
-  readonly accounts: Authenticator;
-}
-
 /** @throws Error that names the unreadable file */
-export async function createAccess(deps: AccessDeps): Promise<Access> {
+export async function createAccess(deps: AuthenticationDeps): Promise<Access> {
   const { config, vocabulary } = deps;
   const rbacGroup = `rbac.authorization.${vocabulary.apiGroupDomain}`;
   const rbac = config.authorizationMode.includes('RBAC')
@@ -55,7 +34,7 @@ export async function createAccess(deps: AccessDeps): Promise<Access> {
     return mode === 'RBAC' && rbac !== undefined ? rbac : alwaysDeny;
   });
   return {
-    authenticator: createAuthenticationChain(await methods(deps), { anonymous: config.anonymousAuth }),
+    authenticator: await createAuthenticator(deps),
     authorizer: createAuthorizerChain([masters, ...modes]),
     rbac,
     rbacGroup,
@@ -65,7 +44,7 @@ export async function createAccess(deps: AccessDeps): Promise<Access> {
 /** The role whose rules apply to every node, whether or not RBAC is enabled. */
 const NODE_ROLE = 'system:node';
 
-function nodeMode({ cache, registry, vocabulary }: AccessDeps, rbacGroup: string): Authorizer {
+function nodeMode({ cache, registry, vocabulary }: AuthenticationDeps, rbacGroup: string): Authorizer {
   const cacheOf = (group: string, plural: string): ResourceCache | undefined => {
     const resource = registry.find(group, 'v1', plural);
     return resource === undefined ? undefined : cache.resource(resource.storage);
@@ -84,43 +63,8 @@ function nodeMode({ cache, registry, vocabulary }: AccessDeps, rbacGroup: string
   return createNodeAuthorizer({ graph, vocabulary, rules });
 }
 
-async function methods(deps: AccessDeps): Promise<readonly Authenticator[]> {
-  const { config, clock, ownAuthority, accounts } = deps;
-  const byBootstrapToken = bootstrapTokenMethods(deps);
-  const bundle = config.clientCaFile === '' ? '' : await readText(config.clientCaFile);
-  const roots = [new X509Certificate(ownAuthority), ...parseCertificates(bundle)];
-  const certificates = createClientCertificateAuthenticator({ roots: () => roots, clock });
-  if (config.tokenAuthFile === '') return [certificates, accounts, ...byBootstrapToken];
-  const users = parseTokenFile(await readText(config.tokenAuthFile), config.tokenAuthFile);
-  return [certificates, createTokenAuthenticator(users), accounts, ...byBootstrapToken];
-}
-
-/** Returns the authenticator of bootstrap tokens; none if they are disabled. */
-function bootstrapTokenMethods(deps: AccessDeps): readonly Authenticator[] {
-  const { config, clock, vocabulary, cache, registry } = deps;
-  if (!config.enableBootstrapTokenAuth) return [];
-  return [
-    createBootstrapTokenAuthenticator({
-      clock,
-      vocabulary,
-      find(key) {
-        const secrets = registry.find('', 'v1', 'secrets');
-        return secrets === undefined ? undefined : cache.resource(secrets.storage).get(key)?.object();
-      },
-    }),
-  ];
-}
-
-async function readText(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (cause) {
-    throw new Error(`${file} could not be read`, { cause });
-  }
-}
-
 function rbacCaches(
-  { cache, registry, vocabulary }: AccessDeps,
+  { cache, registry, vocabulary }: AuthenticationDeps,
   group: string,
 ): Parameters<typeof createRbac>[0] {
   const storageOf = (plural: string): StorageInfo => {

@@ -1,7 +1,7 @@
 /** Loads the settings of admission plugins from the configured files. */
 import { readFile } from 'node:fs/promises';
 import { ClientConfigError } from '#api/client-config/error.ts';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { loadPluginConfigs } from '../admission/configuration/load.ts';
 import { PluginConfigError, type PluginConfigs } from '../admission/configuration/plugin-config.ts';
@@ -24,6 +24,7 @@ import { type FindCredentials, loadHookCredentials } from '../admission/webhooks
 import { ConfigError } from '../config/parse.ts';
 import type { ServerConfig } from '../config/settings.ts';
 import type { Backend } from '../webhooks/backend.ts';
+import type { Follow } from './certificates/follow.ts';
 
 export interface AdmissionSettings {
   /** Absent: the plugin is disabled. */
@@ -40,11 +41,17 @@ type FileConfig = Pick<
   'admissionControlConfigFile' | 'enableAdmissionPlugins' | 'disableAdmissionPlugins'
 >;
 
+export interface AdmissionSettingsDeps {
+  readonly log: Logger;
+  readonly follow: Follow;
+}
+
 const FLAG = '--admission-control-config-file';
 const IMAGES = 'ImagePolicyWebhook';
 
 async function loadImagePolicy(
   configs: PluginConfigs,
+  log: Logger,
   signal: AbortSignal,
 ): Promise<NonNullable<AdmissionSettings['imagePolicy']>> {
   const given = configs.get(IMAGES);
@@ -52,18 +59,22 @@ async function loadImagePolicy(
   const config = readImagePolicyConfig(given);
   // Loaded lazily, because few servers use the plugin.
   const { loadBackend } = await import('../webhooks/backend.ts');
-  const backend = await loadBackend(config.clientConfigFile);
+  const backend = await loadBackend(config.clientConfigFile, log);
   signal.addEventListener('abort', () => void backend.close().catch(() => undefined), { once: true });
   return { backend, config };
 }
 
-async function load(config: FileConfig, log: Logger, signal: AbortSignal): Promise<AdmissionSettings> {
+async function load(
+  config: FileConfig,
+  { log, follow }: AdmissionSettingsDeps,
+  signal: AbortSignal,
+): Promise<AdmissionSettings> {
   const readText = (path: string): Promise<string> => readFile(path, 'utf8');
   const configs = await loadPluginConfigs(config.admissionControlConfigFile, { readFile: readText });
   const unknown = [...configs.keys()].filter((name) => ADMISSION_PLUGINS.every((each) => each.name !== name));
   if (unknown.length > 0) log.warn({ plugins: unknown }, 'Settings of unknown admission plugins ignored');
   const credentials = (name: string): Promise<FindCredentials> =>
-    loadHookCredentials(configs.get(name), { readFile: readText });
+    loadHookCredentials(configs.get(name), follow);
   const read = <T>(
     name: string,
     none: T,
@@ -74,7 +85,7 @@ async function load(config: FileConfig, log: Logger, signal: AbortSignal): Promi
   };
   const enabled = enabledPlugins(config.enableAdmissionPlugins, config.disableAdmissionPlugins);
   return {
-    imagePolicy: enabled.includes(IMAGES) ? await loadImagePolicy(configs, signal) : undefined,
+    imagePolicy: enabled.includes(IMAGES) ? await loadImagePolicy(configs, log, signal) : undefined,
     nodeSelectors: read('PodNodeSelector', NO_SELECTORS, readNodeSelectorConfig),
     tolerations: read('PodTolerationRestriction', NO_TOLERATIONS, readTolerationConfig),
     podSecurity: read('PodSecurity', NO_POD_SECURITY, readPodSecurityConfig),
@@ -86,11 +97,11 @@ async function load(config: FileConfig, log: Logger, signal: AbortSignal): Promi
 /** @throws ConfigError that names each file and its error */
 export async function loadAdmissionSettings(
   config: FileConfig,
-  log: Logger,
+  deps: AdmissionSettingsDeps,
   signal: AbortSignal,
 ): Promise<AdmissionSettings> {
   try {
-    return await load(config, log, signal);
+    return await load(config, deps, signal);
   } catch (thrown) {
     if (thrown instanceof ConfigError) throw thrown;
     if (thrown instanceof PluginConfigError) throw new ConfigError(thrown.problems);

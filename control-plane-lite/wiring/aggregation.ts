@@ -1,10 +1,11 @@
 /** API aggregation: APIServices, and the configuration by which extension servers authenticate this one. */
-import { readFile } from 'node:fs/promises';
+import { createLoop } from '#api/kit/loop.ts';
 import { type Aggregator, createAggregator } from '../aggregation/aggregator.ts';
 import { publishAuthentication } from '../aggregation/authentication-config-map.ts';
 import { ownGroup } from '../aggregation/automanaged.ts';
 import { runLocalRegistration } from '../aggregation/register-local.ts';
-import { REQUEST_HEADER_NAME, type ServerIdentity } from '../identity/files.ts';
+import { REQUEST_HEADER_NAME } from '../identity/files.ts';
+import { pairOptions } from './certificates/key-pairs.ts';
 import type { Core } from './core.ts';
 import type { AggregationState } from './health-checks.ts';
 
@@ -21,14 +22,19 @@ export interface Aggregation
 }
 
 /** `undefined` if APIServices aren't served. */
-export function createAggregation(core: Core, identity: ServerIdentity): Aggregation | undefined {
-  const { config, registry, cache, vocabulary } = core;
+export async function createAggregation(core: Core): Promise<Aggregation | undefined> {
+  const { config, registry, cache, vocabulary, identity, clientAuthorities, proxyAuthorities } = core;
   const resource = registry.find(ownGroup(vocabulary), 'v1', 'apiservices');
   if (resource === undefined) return undefined;
   const log = core.log.child({ controller: 'aggregator' });
+  const { proxyClientCertFile: certFile, proxyClientKeyFile: keyFile } = config;
+  const configured =
+    certFile === ''
+      ? undefined
+      : await core.follow(pairOptions('client certificate for aggregated servers', certFile, keyFile));
   const deps = { ...core, log, resource };
   const aggregator = createAggregator(
-    { ...deps, identity: identity.requestHeader },
+    { ...deps, identity: configured?.current ?? (() => identity.current().requestHeader) },
     { direct: config.enableAggregatorRouting, responseTimeoutMs: config.requestTimeout },
   );
   const { delegate, extraGroups, serves, apis, content, documents, close } = aggregator;
@@ -36,13 +42,15 @@ export function createAggregation(core: Core, identity: ServerIdentity): Aggrega
   async function publish(signal: AbortSignal): Promise<void> {
     const configMaps = registry.find('', 'v1', 'configmaps');
     if (configMaps === undefined) return;
-    const bundle = config.clientCaFile === '' ? '' : await readFile(config.clientCaFile, 'utf8');
     await publishAuthentication(
       { verbs: core.verbs, resource: configMaps, vocabulary, nowMs: core.clock.now() },
       {
-        clientAuthorities: `${identity.authority.certificate}\n${bundle}`,
-        requestHeaderAuthority: identity.requestHeaderAuthority.certificate,
-        requestHeaderName: REQUEST_HEADER_NAME,
+        clientAuthorities: clientAuthorities.pem(),
+        requestHeaderAuthorities: `${identity.current().requestHeaderAuthority.trusted}${proxyAuthorities.pem()}`,
+        requestHeaderNames: [REQUEST_HEADER_NAME, ...config.requestheaderAllowedNames],
+        usernameHeaders: config.requestheaderUsernameHeaders,
+        groupHeaders: config.requestheaderGroupHeaders,
+        extraPrefixes: config.requestheaderExtraHeadersPrefix,
       },
       signal,
     );
@@ -63,6 +71,17 @@ export function createAggregation(core: Core, identity: ServerIdentity): Aggrega
     async run(signal) {
       await publish(signal);
       reached.trustPublished = true;
+      const publishing = createLoop({
+        clock: core.clock,
+        async step() {
+          await publish(signal);
+          return undefined;
+        },
+        onError: (err) => log.warn({ err }, 'Failed to publish authorities for extension servers; retrying'),
+      });
+      identity.onChange(() => publishing.wake());
+      clientAuthorities.onChange(() => publishing.wake());
+      proxyAuthorities.onChange(() => publishing.wake());
       const onRegistered = (): void => {
         reached.registered = true;
         begun.resolve();
@@ -73,6 +92,7 @@ export function createAggregation(core: Core, identity: ServerIdentity): Aggrega
           signal,
         ),
         aggregator.run(signal),
+        publishing.run(signal),
       ]);
     },
   };

@@ -3,9 +3,9 @@ import { readFile } from 'node:fs/promises';
 import { parseYaml } from '#api/codec/yaml.ts';
 import type { MetricsRegistry } from '#api/kit/metrics.ts';
 import { createAuditor } from '../http/audit/audit.ts';
-import type { Auditor } from '../http/audit/auditor.ts';
 import { createDescriptorWriter, type LineWriter, openLogFile } from '../http/audit/log-file.ts';
 import { type AuditPolicy, parseAuditPolicy } from '../http/audit/policy.ts';
+import type { Auditor } from '../http/request/server-request.ts';
 import type { Core } from './core.ts';
 
 const STANDARD_OUTPUT = 1;

@@ -3,6 +3,7 @@
 import { StatusError } from '#api/meta/status-error.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { bootstrapPolicy } from '../authz/bootstrap.ts';
+import { controllerRoles } from '../controllers/roles/roles.ts';
 import type { ApiObject } from '../resources/contract.ts';
 import { SYSTEM_PRIORITY_CLASSES } from '../resources/groups/scheduling/priority-class.ts';
 import type { ResourceRegistry } from '../resources/registry.ts';
@@ -45,7 +46,7 @@ export async function createBootstrapObjects(
   const { systemNamespace, publicNamespace, nodeLeaseNamespace } = deps.vocabulary;
   const namespaces = ['default', systemNamespace, publicNamespace, nodeLeaseNamespace].map(namespaceObject);
   await createMissing(deps, [...namespaces, ...priorityClasses(deps.vocabulary)], signal);
-  if (rbac) await createMissing(deps, bootstrapPolicy(deps.vocabulary), signal);
+  if (rbac) await createMissing(deps, bootstrapPolicy(deps.vocabulary, controllerRoles()), signal);
 }
 
 /** Creates those of the objects that are missing. */

@@ -1,48 +1,62 @@
 /** Settings of the controllers, from the configuration and identity of the server. */
-import { readFile } from 'node:fs/promises';
 import { formatClusterInfo } from '../controllers/bootstrap/cluster-info.ts';
 import type { ClusterInfoSettings, ControllerSettings } from '../controllers/skeleton/settings.ts';
 import { advertisedAddress } from '../identity/addresses.ts';
-import type { ServerIdentity } from '../identity/files.ts';
+import { requireCertificates } from './certificates/client-authorities.ts';
+import { signingAuthority } from './certificates/key-pairs.ts';
 import type { Core } from './core.ts';
 
 export interface ControllerSources {
-  readonly identity: Pick<ServerIdentity, 'authority' | 'nodeServingAuthority'>;
   readonly port: number;
   /** Absent: there are no aggregated servers. */
   readonly otherContent: ControllerSettings['otherContent'];
 }
 
-/** PEM of the CA that pods trust. @throws Error that names the unreadable file */
-async function rootAuthority({ rootCaFile }: Core['config'], own: string): Promise<string> {
-  if (rootCaFile === '') return own;
-  try {
-    return await readFile(rootCaFile, 'utf8');
-  } catch (cause) {
-    throw new Error(`cannot read ${rootCaFile}`, { cause });
-  }
+interface RootAuthority {
+  readonly pem: () => string;
+  readonly onChange: (listener: () => void) => () => void;
 }
 
-function clusterInfoOf({ config }: Core, port: number, authority: string): ClusterInfoSettings | undefined {
+/** Returns the CAs that pods trust. @throws Error that names the unreadable file */
+async function rootAuthority({ config, identity, follow }: Core): Promise<RootAuthority> {
+  const { rootCaFile: file } = config;
+  if (file === '')
+    return { pem: () => identity.current().serverAuthority.trusted, onChange: identity.onChange };
+  const parse = ([text = '']: readonly string[]): string => requireCertificates(file, text);
+  const { current: pem, onChange } = await follow({ what: 'root CA', paths: [file], parse });
+  return { pem, onChange };
+}
+
+function clusterInfoOf({ config, identity }: Core, port: number): ClusterInfoSettings | undefined {
   if (!config.enableBootstrapTokenAuth) return undefined;
   const host = advertisedAddress(config);
   const url = `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
-  return { content: formatClusterInfo({ url, authority }), keep: config.etcdServers.length === 0 };
+  return {
+    content: () => formatClusterInfo({ url, authority: identity.current().serverAuthority.trusted }),
+    reset: config.etcdServers.length === 0,
+  };
 }
 
 /** @throws Error that names an unreadable file */
 export async function controllerSettings(
   core: Core,
-  { identity, port, otherContent }: ControllerSources,
+  { port, otherContent }: ControllerSources,
 ): Promise<ControllerSettings> {
-  const { config, access, accountTokens, pendingCharges } = core;
-  const { authority, nodeServingAuthority } = identity;
+  const { config, access, accountTokens, pendingCharges, identity, signers } = core;
+  const root = await rootAuthority(core);
   return {
     authorizer: access.authorizer,
     tokenIssuer: accountTokens.issuer,
-    rootAuthority: await rootAuthority(config, authority.certificate),
-    signing: { authority, nodeServingAuthority, longestMs: config.clusterSigningDuration },
-    clusterInfo: clusterInfoOf(core, port, authority.certificate),
+    rootAuthority: root.pem,
+    onTrustChange(listener) {
+      const ends = [root.onChange(listener), identity.onChange(listener)];
+      return () => ends.forEach((end) => end());
+    },
+    signing: {
+      authorityOf: signingAuthority(config, signers, identity),
+      longestMs: config.clusterSigningDuration,
+    },
+    clusterInfo: clusterInfoOf(core, port),
     nodeHealth: { graceMs: config.nodeMonitorGracePeriod, startupGraceMs: config.nodeStartupGracePeriod },
     terminatedPods: config.terminatedPodGcThreshold,
     pendingCharges,

@@ -1,30 +1,38 @@
 /** Core of the server: store, cache, resources, verbs. Everything except HTTP and controllers. */
-
 import { type Clock, systemClock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
+import { createMetricsRegistry, type MetricsRegistry } from '#api/kit/metrics.ts';
 import type { Waits } from '#api/kit/waits.ts';
 import { gatesOn } from '#api/schema/feature-gates.ts';
-import { type Vocabulary } from '#api/vocabulary.ts';
+import type { Vocabulary } from '#api/vocabulary.ts';
 import { trackUpdate } from '../apply/track-update.ts';
+import { type AuthenticationMetrics, createAuthenticationMetrics } from '../authn/metrics.ts';
 import { createCache } from '../cache/cache.ts';
 import type { Cache, SelectableFields } from '../cache/contract.ts';
 import { gateSettings } from '../config/parse.ts';
 import type { ServerConfig } from '../config/settings.ts';
 import { vocabularyOf } from '../config/vocabulary.ts';
 import { chooseControllers } from '../controllers/names.ts';
-import type { ServerIdentity } from '../identity/files.ts';
+import type { LiveIdentity } from '../identity/keeper.ts';
 import { createPendingCharges, type PendingCharges } from '../quota/pending.ts';
 import type { Resource } from '../resources/contract.ts';
 import type { ResourceRegistry } from '../resources/registry.ts';
 import { withCallWaits } from '../store/call-waits.ts';
 import type { Store } from '../store/contract.ts';
-import { createAdmissionChain } from '../verbs/admit.ts';
 import type { Verbs } from '../verbs/contract.ts';
-import { createVerbs } from '../verbs/verbs.ts';
+import { createAdmissionChain, createVerbs } from '../verbs/verbs.ts';
 import { type Access, createAccess } from './access.ts';
 import { type AccountTokens, createAccountTokens } from './account-tokens.ts';
 import { createAdmissionPlugins } from './admission.ts';
 import { loadAdmissionSettings } from './admission-settings.ts';
+import { createVerificationGate } from './authentication.ts';
+import {
+  type ClientAuthorities,
+  createClientAuthorities,
+  createProxyAuthorities,
+} from './certificates/client-authorities.ts';
+import type { Follow } from './certificates/follow.ts';
+import { type ConfiguredSigners, followSigners } from './certificates/key-pairs.ts';
 import { createResources, type ServedResources } from './resources.ts';
 import { storeName } from './store.ts';
 
@@ -38,6 +46,8 @@ export interface Core {
   readonly log: Logger;
   /** Pending start conditions of the server. */
   readonly waits?: Waits | undefined;
+  readonly metrics: MetricsRegistry;
+  readonly authentication: AuthenticationMetrics;
   readonly store: Store;
   readonly cache: Cache;
   readonly registry: ResourceRegistry;
@@ -46,6 +56,13 @@ export interface Core {
   readonly accountTokens: AccountTokens;
   readonly verbs: Verbs;
   readonly pendingCharges: PendingCharges;
+  readonly identity: LiveIdentity;
+  readonly clientAuthorities: ClientAuthorities;
+  readonly proxyAuthorities: ClientAuthorities;
+  /** Authorities from the configured files of signers. */
+  readonly signers: ConfiguredSigners;
+  /** Follows files until the server stops. */
+  readonly follow: Follow;
 }
 
 /** Reconciles the pools of addresses and ports with the existing services. */
@@ -80,7 +97,7 @@ const storeWaits = (config: ServerConfig, waits: Waits): Pick<Waits, 'begin'> =>
 export async function createCore(
   config: ServerConfig,
   followedStore: Store,
-  identity: ServerIdentity,
+  { identity, follow }: Pick<Core, 'identity' | 'follow'>,
   log: Logger,
   signal: AbortSignal,
   waits?: Waits,
@@ -98,18 +115,31 @@ export async function createCore(
     if (resource.stored === undefined) cache.resource(resource.storage, fieldsOf(resource, registry));
   }
   await cache.start(signal);
-  const ownAuthority = identity.authority.certificate;
+  const clientAuthorities = await createClientAuthorities(config, identity, follow);
+  const proxyAuthorities = await createProxyAuthorities(config, follow);
   await repairAllocations(cache, registry, allocation, log);
-  const accountTokens = await createAccountTokens({ config, vocabulary, clock, cache, registry });
-  const accounts = accountTokens.authenticator;
-  const access = await createAccess({ config, vocabulary, clock, cache, registry, ownAuthority, accounts });
+  const metrics = createMetricsRegistry();
+  const authentication = createAuthenticationMetrics(metrics, vocabulary);
+  const common = { config, vocabulary, clock, log, waits, cache, registry, signal, follow };
+  const verifications = createVerificationGate(clock);
+  const counts = authentication.accountTokens;
+  const accountTokens = await createAccountTokens({ ...common, verifications, counts });
+  const access = await createAccess({
+    ...common,
+    clientAuthorities,
+    proxyAuthorities,
+    verifications,
+    metrics: authentication,
+    accounts: accountTokens.authenticator,
+    audiences: accountTokens.audiences,
+  });
   if (config.anonymousAuth && config.authorizationMode.includes('AlwaysAllow'))
     log.warn(
       { authorizationMode: config.authorizationMode, anonymousAuth: true },
       'Anonymous clients have full access',
     );
   const pendingCharges = createPendingCharges({ clock, cache });
-  const settings = await loadAdmissionSettings(config, log, signal);
+  const settings = await loadAdmissionSettings(config, { log, follow }, signal);
   const plugins = createAdmissionPlugins({
     config,
     vocabulary,
@@ -127,7 +157,10 @@ export async function createCore(
   });
   const admission = createAdmissionChain(plugins);
   const verbs: Verbs = createVerbs({ store, cache, admission, clock, vocabulary, gates, track: trackUpdate });
+  const measured = { metrics, authentication };
   const made = { store, cache, registry, allocation, access, accountTokens, verbs, pendingCharges };
   const controllers = chooseControllers(config.controllers);
-  return { config, vocabulary, gates, controllers, clock, log, waits, ...made };
+  const signers = await followSigners(config, follow);
+  const files = { identity, clientAuthorities, proxyAuthorities, signers, follow };
+  return { config, vocabulary, gates, controllers, clock, log, waits, ...measured, ...made, ...files };
 }

@@ -1,7 +1,6 @@
 /** HTTP server over the core: endpoints, non-resource paths, limits, audit. */
 
-import { readFile } from 'node:fs/promises';
-import { createMetricsRegistry, type MetricsRegistry } from '#api/kit/metrics.ts';
+import type { MetricsRegistry } from '#api/kit/metrics.ts';
 import { createApiProtobuf } from '#api/protobuf/api-protobuf.ts';
 import { addAggregationMetrics } from '../aggregation/metrics.ts';
 import { replacingLocal } from '../aggregation/replace-local.ts';
@@ -11,18 +10,19 @@ import type { ExtraGroup } from '../discovery/groups.ts';
 import { createTokenIssuerRoutes } from '../discovery/token-issuer.ts';
 import { createResourceHandler } from '../endpoints/resource-handler.ts';
 import { createScaleMapping } from '../endpoints/scale-mapping.ts';
-import type { ServingCertificate } from '../http/connection/listener.ts';
 import type { Handler, PathRoute, RequestInfo } from '../http/contract.ts';
 import { createHealth, type Health } from '../http/health/health.ts';
 import { withWaits } from '../http/health/health-waits.ts';
 import { addProcessMetrics, metricsRoute } from '../http/metrics/metrics.ts';
+import type { Authenticate } from '../http/pipeline/authenticate.ts';
 import { createImpersonation } from '../http/pipeline/impersonate.ts';
 import { type ApiServer, createApiServer } from '../http/server.ts';
-import type { ServerIdentity } from '../identity/files.ts';
 import { createBuiltinSchema } from '../resources/builtin-schema.ts';
 import { isKnown } from '../resources/registry.ts';
 import type { Aggregation } from './aggregation.ts';
 import { createAudit } from './audit.ts';
+import { browserPolicy } from './browser.ts';
+import { createServingTls, insecureSuites, tlsOptions } from './certificates/serving-tls.ts';
 import { createComponents } from './components.ts';
 import type { Core } from './core.ts';
 import { descriptionRoutes } from './description.ts';
@@ -55,10 +55,9 @@ export interface ServerParts {
 const NO_GROUPS: readonly ExtraGroup[] = [];
 
 /** @throws Error that names an unreadable file */
-export async function createServer(core: Core, identity: ServerIdentity, more: ServerParts): Promise<Server> {
-  const { config, vocabulary, clock, log, access } = core;
+export async function createServer(core: Core, more: ServerParts): Promise<Server> {
+  const { config, vocabulary, clock, log, access, metrics } = core;
   const { aggregation } = more;
-  const metrics = createMetricsRegistry();
   const stopMeasuring = addProcessMetrics(metrics);
   if (aggregation !== undefined) addAggregationMetrics(metrics, aggregation.apis);
   const protobuf = createApiProtobuf(vocabulary);
@@ -75,9 +74,13 @@ export async function createServer(core: Core, identity: ServerIdentity, more: S
   );
   const audit = await createAudit(core, metrics);
   const flows = createFlows(core, metrics);
+  const tls = await createServingTls(core);
+  const insecure = insecureSuites(config);
+  if (insecure.length > 0) log.warn({ suites: insecure }, 'Insecure cipher suites configured');
   const tokenIssuer = createTokenIssuerRoutes({
     issuer: core.accountTokens.issuerName,
     keys: core.accountTokens.keys,
+    jwksUri: config.serviceAccountJwksUri,
     serverAddress: more.serverAddress,
   });
   const others = [
@@ -93,7 +96,7 @@ export async function createServer(core: Core, identity: ServerIdentity, more: S
       log,
       vocabulary,
       registry: metrics,
-      authenticate: (request) => access.authenticator.authenticate(request),
+      authenticate: measured(core),
       authorize: (attributes) => access.authorizer.authorize(attributes),
       impersonate: createImpersonation({
         authorize: (attributes) => access.authorizer.authorize(attributes),
@@ -112,15 +115,18 @@ export async function createServer(core: Core, identity: ServerIdentity, more: S
       resources: resourceHandler(core, protobuf, more),
       isServed: (info: RequestInfo) => isKnown(core.registry, info) || aggregation?.serves(info) === true,
       encodeStatus: createStatusEncoder({ vocabulary, now: () => clock.now(), protobuf }),
+      browser: browserPolicy(config),
       ...optionalParts(audit, flows),
     },
     {
-      tls: await servingCertificate(core, identity),
+      tls: tls.current(),
+      ...tlsOptions(config),
       requestTimeoutMs: config.requestTimeout,
       maxConnectionsPerAddress: config.maxConnectionsPerAddress,
       inFlight: { readOnly: config.maxRequestsInflight, mutating: config.maxMutatingRequestsInflight },
     },
   );
+  tls.onChange((certificate) => api.setCertificate(certificate));
   return {
     api,
     health,
@@ -150,6 +156,16 @@ function optionalParts(
   };
 }
 
+/** Returns the authenticator of requests, which records its results. */
+function measured({ access, authentication, clock }: Core): Authenticate {
+  return async (request) => {
+    const begunMs = clock.monotonic();
+    const result = await access.authenticator.authenticate(request);
+    authentication.record(result, (clock.monotonic() - begunMs) / 1000);
+    return result;
+  };
+}
+
 function resourceHandler(
   core: Core,
   protobuf: ReturnType<typeof createApiProtobuf>,
@@ -171,9 +187,17 @@ function resourceHandler(
     connectSchema: (kind) => createBuiltinSchema(`core/v1.${kind}`, options),
     components: createComponents(core, isReady),
     collector: nodes.collector,
-    reviews: { authenticator: access.authenticator, authorizer: access.authorizer },
+    reviews: {
+      authenticator: access.authenticator,
+      apiAudiences: core.accountTokens.audiences,
+      authorizer: access.authorizer,
+    },
     accountToken: {
       issuer: core.accountTokens.issuer,
+      limits: {
+        maxSeconds: core.config.serviceAccountMaxTokenExpiration / 1000,
+        extend: core.config.serviceAccountExtendTokenExpiration,
+      },
       target: {
         schema: createBuiltinSchema('authentication/v1.TokenRequest', options),
         apiVersion: `authentication.${vocabulary.apiGroupDomain}/v1`,
@@ -189,14 +213,4 @@ function resourceHandler(
       kind: 'Eviction',
     },
   });
-}
-
-async function servingCertificate(
-  { config }: Core,
-  { serving, authority }: ServerIdentity,
-): Promise<ServingCertificate> {
-  const ca = authority.certificate;
-  if (config.tlsCertFile === '') return { cert: serving.certificate, key: serving.key, ca };
-  const [cert, key] = await Promise.all([readFile(config.tlsCertFile), readFile(config.tlsPrivateKeyFile)]);
-  return { cert, key, ca };
 }

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import type { Logger } from '#api/kit/logger.ts';
 import type { ServerConfig } from '../config/settings.ts';
 import type { Store } from '../store/contract.ts';
-import { readEtcdTls } from './etcd-tls.ts';
+import { followEtcdTls } from './certificates/etcd-tls.ts';
+import type { Follow } from './certificates/follow.ts';
 
 /** Display name. */
 export const storeName = ({ etcdServers, dataDir }: ServerConfig): string =>
@@ -13,6 +14,7 @@ export const storeName = ({ etcdServers, dataDir }: ServerConfig): string =>
 export async function openStore(
   config: ServerConfig,
   log: Logger,
+  follow: Follow,
   onFailure: (error: Error) => void,
 ): Promise<Store> {
   if (config.etcdServers.length === 0) {
@@ -24,12 +26,17 @@ export async function openStore(
     });
   }
   const { createThreadedEtcdStore } = await import('../store/etcd/thread.ts');
-  const tls = await readEtcdTls(config);
+  const tls = await followEtcdTls(config, follow);
   return createThreadedEtcdStore({
     servers: config.etcdServers,
     prefix: config.etcdPrefix,
     onSinkError: (err) => log.error({ err }, 'Store watch failed'),
     onFailure,
-    ...(tls === undefined ? {} : { tls }),
+    ...(tls === undefined
+      ? {}
+      : {
+          tls: tls.current(),
+          followTls: (listener) => void tls.onChange(() => listener(tls.current())),
+        }),
   });
 }

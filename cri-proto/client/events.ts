@@ -1,7 +1,8 @@
 /** Event stream of a runtime for the lifetime of the agent: CRI `GetContainerEvents` if supported, otherwise
  *  containerd's own service. Subscribes again after each reconnect. */
 import { createBackoff } from '#api/kit/backoff.ts';
-import { asError, type Clock, sleep } from '#api/kit/clock.ts';
+import { type Clock, sleep } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { isUnimplemented } from '../errors.ts';
 import { untilState } from './channel-state.ts';

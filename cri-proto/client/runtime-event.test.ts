@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createMessageTypes } from '#api/codec/protobuf/message.ts';
 import eventsTable from '../data/containerd-events.json' with { type: 'json' };
 import type { ContainerStatus } from '../gen/cri-v1.ts';
-import { type ContainerdEvent, parseContainerdEvent } from './containerd-event.ts';
+import { type ContainerdEvent, parseContainerdEvent } from './containerd-events.ts';
 import { type CriContainerEvent, fromContainerdEvent, fromCriEvent } from './runtime-event.ts';
 
 const types = createMessageTypes(eventsTable);

@@ -1,6 +1,6 @@
 /** Common form of the events of all runtimes. Pure. */
 import type { ContainerStatus } from '../gen/cri-v1.ts';
-import type { ContainerdEvent } from './containerd-event.ts';
+import type { ContainerdEvent } from './containerd-events.ts';
 
 /** A change of a container or, under its own ID, of a sandbox. An event is a fact; the status in the runtime
  *  may lag behind it. */

@@ -49,7 +49,7 @@ export function methodName(rpc: string): string {
 function createUnary(deps: ServiceDeps, fact: RpcFact): ServiceMethod {
   const requestType = deps.types.type(fact.request);
   const decode = createDecoder(deps, fact);
-  return async (request, options = {}) => {
+  return async function call(request, options = {}) {
     const timeoutMs = options.timeoutMs ?? deps.timeoutMs(fact.rpc, request);
     const bytes = requestType.encode(request);
     return decode(await deps.channel.unary(fact.path, bytes, { signal: options.signal, timeoutMs }));

@@ -3,7 +3,8 @@
  *  other. */
 import { EventEmitter } from 'node:events';
 import type { MethodDefinition } from '@grpc/grpc-js';
-import { asError, type Clock } from '#api/kit/clock.ts';
+import type { Clock } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { methodOfPath } from '../client/call.ts';
 import type { GrpcChannel } from '../client/channel.ts';

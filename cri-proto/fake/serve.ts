@@ -1,6 +1,6 @@
 /** Adapts functions to gRPC handlers. */
 import type { handleUnaryCall, sendUnaryData } from '@grpc/grpc-js';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { MessageInput } from '../message.ts';
 import { FakeFailure } from './failure.ts';
 import type { FaultInjector } from './faults.ts';

@@ -9,7 +9,7 @@ import {
   status,
 } from '@grpc/grpc-js';
 import type { MessageTypes } from '#api/codec/protobuf/message.ts';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { listenOnSocket } from '#api/kit/sockets/unix-socket.ts';
 import { methodName, type RpcFact } from '../client/service.ts';

@@ -1,6 +1,6 @@
 /** Forwards one TCP connection to a port of a pod, through the streaming server of the runtime. Does not know
  *  pods. */
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { createSpdyConnection, type SpdyConnection } from '#api/spdy/connection.ts';
 import type { SpdyStream } from '#api/spdy/stream.ts';
 import { PORT_FORWARD_V1 } from '#api/vocabulary.ts';

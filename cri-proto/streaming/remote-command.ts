@@ -1,5 +1,5 @@
 /** Runs one exec or attach session against the streaming server of the runtime. Does not know pods. */
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { createSpdyConnection, type SpdyConnection } from '#api/spdy/connection.ts';
 import type { SpdyStream } from '#api/spdy/stream.ts';
 import { REMOTE_COMMAND_V4 } from '#api/vocabulary.ts';

@@ -1,7 +1,7 @@
 /** Exec and attach sessions over WebSocket, for streaming servers without SPDY. The first byte of each
  *  message is its channel. Version 4 of the subprotocol cannot close only the input; version 5 can.
  *  Source: the remote command subprotocols of the CRI runtimes' streaming servers. */
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { type ByteQueue, createByteQueue } from '#api/spdy/byte-queue.ts';
 import { REMOTE_COMMAND_V4, REMOTE_COMMAND_V5 } from '#api/vocabulary.ts';
 import { StreamingError } from './errors.ts';

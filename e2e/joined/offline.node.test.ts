@@ -75,7 +75,7 @@ describe('a node whose API server is away', () => {
       ],
     };
     const opens = Buffer.from('opens').toString('base64');
-    const has = `test "$HIDDEN" = hidden && test "$(cat /secret/word)" = hidden && test -s /vouch/token && grep -q ${opens} /locked/told`;
+    const has = `test "$HIDDEN" = hidden && test "$(cat /secret/word)" = hidden && test -s /vouch/token && grep -q ${opens} /locked/options`;
     const vouch = { serviceAccountToken: { audience: 'vault', path: 'token' } };
     await joined.run('needs', {
       automountServiceAccountToken: true,
@@ -135,7 +135,7 @@ async function installKeeper(plugins: string): Promise<void> {
   const script = `#!/bin/sh
 case $1 in
 init) echo '{"status":"Success","capabilities":{"attach":false}}';;
-mount) mount -t tmpfs keeper "$2" && echo "$3" >"$2/told" && echo '{"status":"Success"}';;
+mount) mount -t tmpfs keeper "$2" && echo "$3" >"$2/options" && echo '{"status":"Success"}';;
 unmount) umount "$2" && echo '{"status":"Success"}';;
 *) echo '{"status":"Not supported"}'; exit 1;;
 esac

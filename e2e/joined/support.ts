@@ -10,7 +10,7 @@ import { request } from 'undici';
 import { expect, inject } from 'vitest';
 import { formatPlatconfig } from '#agent/certs/platconfig.ts';
 import type { Pod } from '#api/gen/core-v1.ts';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { silentLogger } from '#api/kit/logger.ts';
 import { CONTAINERD_CRI_NAMESPACE } from '#api/vocabulary.ts';
 import { type CriConnection, connectRuntime } from '#cri/client/connection.ts';

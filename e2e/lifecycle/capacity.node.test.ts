@@ -20,13 +20,13 @@ beforeAll(async () => {
 afterAll(async () => harness[Symbol.asyncDispose]());
 
 /** A pod that requests this fraction of the node's CPUs. */
-function asking(name: string, part: number, more: Partial<PodSpec> = {}): string {
+function manifestOf(name: string, part: number, more: Partial<PodSpec> = {}): string {
   const requests = { cpu: `${Math.floor(MILLICORES * part)}m` };
   return pod(name, { containers: [sh('c', WAIT, { resources: { requests } })], ...more });
 }
 
 const put = (name: string, part: number, more?: Partial<PodSpec>): Promise<void> =>
-  harness.agent.put(`${name}.json`, asking(name, part, more));
+  harness.agent.put(`${name}.json`, manifestOf(name, part, more));
 
 const failed = (name: string): Promise<Pod> =>
   harness.agent.waitFor(name, ({ status }) => status?.phase === 'Failed');
@@ -69,7 +69,7 @@ test('running pods stay, whatever the next agent’s allocatable; a rejected one
 
 test('for a critical pod, those of manifests make no room, and those that were applied do', async () => {
   const critical = { priorityClassName: 'system-node-critical' };
-  await harness.agent.apply(asking('applied', 0.4));
+  await harness.agent.apply(manifestOf('applied', 0.4));
   await harness.agent.waitFor('applied', isRunning('c'));
   await put('most', 0.8, critical);
   expect((await failed('most')).status?.reason).toBe('OutOfcpu');

@@ -113,7 +113,7 @@ describe('a pod has a cgroup', () => {
     expect(await quotaOf(path)).toBe('50000');
     await eventually(
       async () => ((await weight(`${all()}/burstable`)) === weightFor('307') ? true : undefined),
-      { what: 'the class weighs what its pods asked for' },
+      { what: 'the class weighs the requests of its pods' },
     );
     await harness.agent.drop('over.json');
   });

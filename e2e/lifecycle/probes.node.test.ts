@@ -93,7 +93,7 @@ describe.concurrent('probes', () => {
       'case "$line" in [Xx]-[Aa]sk:\\ me) ok=200 ;; esac; done',
       'printf "HTTP/1.1 $ok x\\r\\nContent-Length: 0\\r\\nConnection: close\\r\\n\\r\\n"',
     ].join('; ');
-    const serve = `printf '%s\\n' '#!/bin/sh' "$ANSWER" > /tmp/a; chmod +x /tmp/a; exec nc -ll -p 8080 -e /tmp/a`;
+    const serve = `printf '%s\\n' '#!/bin/sh' "$RESPONSE" > /tmp/a; chmod +x /tmp/a; exec nc -ll -p 8080 -e /tmp/a`;
     const http = { path: '/ok', port: 'web', httpHeaders: [{ name: 'X-Ask', value: 'me' }] };
     await harness.agent.put(
       'net.json',
@@ -101,7 +101,7 @@ describe.concurrent('probes', () => {
         hostNetwork: false,
         containers: [
           sh('http', serve, {
-            env: [{ name: 'ANSWER', value: response }],
+            env: [{ name: 'RESPONSE', value: response }],
             ports: [{ name: 'web', containerPort: 8080 }],
             readinessProbe: { httpGet: http, ...often },
             livenessProbe: { tcpSocket: { port: 8080 }, periodSeconds: 1, initialDelaySeconds: 1 },

@@ -18,7 +18,7 @@ interface HttpResponse {
 const node = useNode({ flags: () => ['--volume-stats-agg-period=1s'] });
 
 /** With the administrator's certificate by default. */
-function ask(
+function send(
   path: string,
   options: { method?: string; anonymous?: boolean; body?: string } = {},
 ): Promise<HttpResponse> {
@@ -100,26 +100,26 @@ describe('the server', () => {
   test.each(['/healthz', '/pods', '/exec/default/x/y', '/no/such'])(
     'rejects clients without credentials (%s)',
     async (path) => {
-      const result = await ask(path, { anonymous: true });
+      const result = await send(path, { anonymous: true });
       expect([result.status, result.text]).toEqual([401, 'Unauthorized\n']);
     },
   );
 
   test('reports that it is healthy', async () => {
-    expect(await ask('/healthz')).toEqual({ status: 200, type: 'text/plain; charset=utf-8', text: 'ok' });
+    expect(await send('/healthz')).toEqual({ status: 200, type: 'text/plain; charset=utf-8', text: 'ok' });
   });
 
   test('lists its pods', async () => {
-    const { items } = JSON.parse((await ask('/pods')).text) as PodList;
+    const { items } = JSON.parse((await send('/pods')).text) as PodList;
     expect(items.map(({ metadata, status }) => [metadata?.name, status?.phase])).toEqual([[web, 'Running']]);
-    const running = JSON.parse((await ask('/runningpods/')).text) as PodList;
+    const running = JSON.parse((await send('/runningpods/')).text) as PodList;
     expect(running.items).toMatchObject([
       { metadata: { name: web }, spec: { containers: [{ name: 'main' }] } },
     ]);
   });
 
   test('reports usage', async () => {
-    const { node: machine, pods } = JSON.parse((await ask('/stats/summary')).text) as Summary;
+    const { node: machine, pods } = JSON.parse((await send('/stats/summary')).text) as Summary;
     expect(machine.nodeName).toBe('n1');
     expect(machine.cpu?.usageCoreNanoSeconds).toBeGreaterThan(0);
     expect([machine.cpu?.time, machine.startTime].join(' ')).toMatch(/^\S{19}Z \S{19}Z$/);
@@ -135,13 +135,13 @@ describe('the server', () => {
     expect(machine.systemContainers).toMatchObject([{ name: 'nodeagent' }, { name: 'pods' }]);
     expect(machine.systemContainers?.[0]?.memory?.rssBytes).toBeGreaterThan(1_000_000);
     expect(machine.rlimit?.curproc).toBeGreaterThan(0);
-    const short = JSON.parse((await ask('/stats/summary?only_cpu_and_memory=true')).text) as Summary;
+    const short = JSON.parse((await send('/stats/summary?only_cpu_and_memory=true')).text) as Summary;
     expect(Object.keys(short.node)).toEqual(['nodeName', 'startTime', 'cpu', 'memory']);
   });
 
   test('reports the usage of a pod’s volumes, logs and network', async () => {
     const pod = await eventually(async () => {
-      const { pods } = JSON.parse((await ask('/stats/summary')).text) as Summary;
+      const { pods } = JSON.parse((await send('/stats/summary')).text) as Summary;
       return pods.find((each) =>
         each.volume?.some(({ name, inodesUsed }) => name === 'data' && inodesUsed === 2),
       );
@@ -160,7 +160,7 @@ describe('the server', () => {
   });
 
   test('serves the metrics that upstream’s container monitoring reads', async () => {
-    const { text } = await ask('/metrics/cadvisor');
+    const { text } = await send('/metrics/cadvisor');
     const ofMain = `container="main",id="[^"]+",image="[^"]+",name="[0-9a-f]{64}",namespace="default",pod="${web}"`;
     const value = (name: string, more = ''): number => {
       const line = new RegExp(`^container_${name}\\{${ofMain}${more}\\} (\\S+) \\d{13}$`, 'm').exec(text);
@@ -183,10 +183,10 @@ describe('the server', () => {
   });
 
   test('counts', async () => {
-    const { text } = await ask('/metrics');
+    const { text } = await send('/metrics');
     expect(text).toContain('nodeagent_running_pods 1\n');
     expect(text).toContain('nodeagent_running_containers{container_state="running"} 1\n');
-    const resource = (await ask('/metrics/resource')).text;
+    const resource = (await send('/metrics/resource')).text;
     expect(resource).toMatch(
       /^container_memory_working_set_bytes\{container="main",namespace="default",pod="web-n1"\} \d+ \d+$/m,
     );
@@ -201,13 +201,13 @@ describe('the server', () => {
       expect(resource).toContain(`\n${family}`);
     }
     expect(resource).toContain('scrape_error 0\n');
-    expect((await ask('/metrics/probes')).text).toMatch(
+    expect((await send('/metrics/probes')).text).toMatch(
       /^prober_probe_total\{probe_type="Readiness",result="successful",container="main",pod="web-n1",namespace="default",pod_uid="[^"]+"\} [1-9]/m,
     );
   });
 
   test('serves the metrics that upstream’s metrics server needs, and CPU time as it is used', async () => {
-    const before = parseSamples((await ask('/metrics/resource')).text);
+    const before = parseSamples((await send('/metrics/resource')).text);
     for (const name of ['node_cpu_usage_seconds_total', 'node_memory_working_set_bytes']) {
       const [sample, ...more] = before.filter((each) => each.name === name);
       expect([sample?.labels, more]).toEqual([{}, []]);
@@ -222,10 +222,10 @@ describe('the server', () => {
     const first = main(before, name);
     expect(first).toMatchObject({ labels: ofMain });
     expect(first?.atMs).toBeGreaterThan(0);
-    await ask(`/run/default/${web}/main?cmd=${encodeURIComponent('seq 300000')}`, { method: 'POST' });
+    await send(`/run/default/${web}/main?cmd=${encodeURIComponent('seq 300000')}`, { method: 'POST' });
     // Readers compute a rate of both, so their timestamps must differ.
     const later = await eventually(async () => {
-      const sample = main(parseSamples((await ask('/metrics/resource')).text), name);
+      const sample = main(parseSamples((await send('/metrics/resource')).text), name);
       // Another sample may have been taken between the two, before the work was done.
       return (sample?.value ?? 0) > (first?.value ?? 0) + 0.005 ? sample : undefined;
     });
@@ -233,9 +233,9 @@ describe('the server', () => {
   });
 
   test('gives a log', async () => {
-    expect(await ask(`/containerLogs/default/${web}/main`)).toMatchObject({ status: 200, text: 'hello\n' });
-    expect(await ask(`/containerLogs/default/${web}/other`)).toMatchObject({ status: 400 });
-    expect(await ask('/containerLogs/default/gone/main')).toEqual({
+    expect(await send(`/containerLogs/default/${web}/main`)).toMatchObject({ status: 200, text: 'hello\n' });
+    expect(await send(`/containerLogs/default/${web}/other`)).toMatchObject({ status: 400 });
+    expect(await send('/containerLogs/default/gone/main')).toEqual({
       status: 404,
       type: 'text/plain; charset=utf-8',
       text: 'pod "gone" does not exist\n',
@@ -244,34 +244,34 @@ describe('the server', () => {
 
   test('runs a command', async () => {
     const run = (cmd: string): Promise<HttpResponse> =>
-      ask(`/run/default/${web}/main?cmd=${encodeURIComponent(cmd)}`, { method: 'POST' });
+      send(`/run/default/${web}/main?cmd=${encodeURIComponent(cmd)}`, { method: 'POST' });
     expect(await run('echo a b')).toMatchObject({ status: 200, text: 'a b\n' });
     expect(await run('ls /no/such')).toMatchObject({ status: 500 });
   });
 
   test('wants streams to be streams', async () => {
     const path = `/exec/default/${web}/main?output=1&command=true`;
-    expect(await ask(path)).toMatchObject({ status: 400, text: 'Upgrade request required\n' });
+    expect(await send(path)).toMatchObject({ status: 400, text: 'Upgrade request required\n' });
   });
 
   test('shows its configuration, its system’s logs, and where time goes', async () => {
-    expect(JSON.parse((await ask('/configz')).text)).toMatchObject({
+    expect(JSON.parse((await send('/configz')).text)).toMatchObject({
       nodeagentconfig: { kind: 'NodeAgentConfiguration', port: node.port() },
     });
-    expect(await ask('/logs/')).toMatchObject({ status: 200, type: 'text/html; charset=utf-8' });
-    expect((await ask('/logs/../../etc/passwd')).status).toBe(400);
-    expect((await ask('/logs/%2e%2e/%2e%2e/etc/passwd')).status).toBe(400);
-    expect((await ask('/logs/no/such')).status).toBe(404);
-    const profile = JSON.parse((await ask('/debug/pprof/profile?seconds=1')).text) as { nodes: unknown };
+    expect(await send('/logs/')).toMatchObject({ status: 200, type: 'text/html; charset=utf-8' });
+    expect((await send('/logs/../../etc/passwd')).status).toBe(400);
+    expect((await send('/logs/%2e%2e/%2e%2e/etc/passwd')).status).toBe(400);
+    expect((await send('/logs/no/such')).status).toBe(404);
+    const profile = JSON.parse((await send('/debug/pprof/profile?seconds=1')).text) as { nodes: unknown };
     expect(profile.nodes).toBeInstanceOf(Array);
-    expect(await ask('/debug/flags/v', { method: 'PUT', body: '4' })).toMatchObject({
+    expect(await send('/debug/flags/v', { method: 'PUT', body: '4' })).toMatchObject({
       status: 200,
       text: 'successfully set klog.logging.verbosity to 4',
     });
   });
 
   test('knows methods', async () => {
-    expect((await ask('/pods', { method: 'DELETE' })).status).toBe(405);
+    expect((await send('/pods', { method: 'DELETE' })).status).toBe(405);
   });
 });
 

@@ -23,7 +23,7 @@ interface Proof {
 }
 
 /** Returns the response status of a request. */
-function ask(path: string, { token, ...pair }: Proof = {}): Promise<number> {
+function statusOf(path: string, { token, ...pair }: Proof = {}): Promise<number> {
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
   const common = { host: '127.0.0.1', port: node.port(), path, headers, rejectUnauthorized: false };
   return new Promise((resolve, reject) => {
@@ -66,12 +66,12 @@ describe('an agent with webhook authorization', () => {
     ['reader', '/pods', 403],
     ['nobody', '/stats/summary', 403],
   ])('gives %s for %s: %s', async (user, path, status) => {
-    expect(await ask(path, { token: `t-${user}` })).toBe(status);
+    expect(await statusOf(path, { token: `t-${user}` })).toBe(status);
   });
 
   test('rejects unknown clients', async () => {
-    expect(await ask('/healthz', { token: 'made-up' })).toBe(401);
-    expect(await ask('/healthz')).toBe(401);
+    expect(await statusOf('/healthz', { token: 'made-up' })).toBe(401);
+    expect(await statusOf('/healthz')).toBe(401);
   });
 
   test('authenticates the API server by its self-signed certificate', async () => {
@@ -80,6 +80,6 @@ describe('an agent with webhook authorization', () => {
       readFile(`${folder}.crt`, 'utf8'),
       readFile(`${folder}.key`, 'utf8'),
     ]);
-    expect(await ask('/pods', { cert, key })).toBe(200);
+    expect(await statusOf('/pods', { cert, key })).toBe(200);
   });
 });

@@ -22,6 +22,8 @@ export interface Ended {
 export interface RunOptions {
   readonly input?: string | object;
   readonly env?: Readonly<Record<string, string>>;
+  /** Another release than that of `PROGRAM`. */
+  readonly program?: string;
   /** Until it is killed, for a command that waits; 20 s unless given. */
   readonly timeoutMs?: number;
 }
@@ -74,14 +76,18 @@ export function useKubectl(config: () => string): Kubectl {
   });
   afterAll(() => home[Symbol.asyncDispose]());
 
-  function startProcess(command: Command, env: Readonly<Record<string, string>> = {}): ChildProcess {
+  function startProcess(
+    command: Command,
+    env: Readonly<Record<string, string>> = {},
+    program = PROGRAM,
+  ): ChildProcess {
     const args = ['--cache-dir', `${home.path}/cache`, ...wordsOf(command)];
     const common = { PATH: process.env['PATH'] ?? '', HOME: home.path, KUBECONFIG: config() };
-    return spawn(PROGRAM, args, { cwd: home.path, env: { ...common, ...env } });
+    return spawn(program, args, { cwd: home.path, env: { ...common, ...env } });
   }
 
   async function run(command: Command, options: RunOptions = {}): Promise<Ended> {
-    const child = startProcess(command, options.env);
+    const child = startProcess(command, options.env, options.program);
     const late = setTimeout(() => child.kill('SIGKILL'), options.timeoutMs ?? TIMEOUT_MS);
     const texts = { out: '', err: '' };
     child.stdout?.setEncoding('utf8').on('data', (text: string) => (texts.out += text));

@@ -14,6 +14,9 @@ const base64 = (text: string): string => Buffer.from(text).toString('base64url')
 const members = (count: number): string =>
   `{${Array.from({ length: count }, (_, index) => `"k${index}":"v"`).join()}}`;
 
+const longNames = (count: number): string =>
+  Array.from({ length: count }, (_, index) => `  k${index}${'a'.repeat(220)}: v\n`).join('');
+
 const ask = (method: string, target: string, type: string, body: string): Ask => ({
   method,
   target,
@@ -56,6 +59,7 @@ export function longAsks(words: Vocabulary, namespace: string): ReadonlyMap<stri
     ['YAML of backslashes', ask('POST', maps, yaml, `a: "${fill('\\\\', 400_000)}"`)],
     ['YAML of many backslashes', ask('POST', maps, yaml, `a: "${fill('\\\\')}"`)],
     ['YAML of lines', ask('POST', maps, yaml, fill('a:\n', 4000))],
+    ['YAML of long names', ask('POST', maps, yaml, `metadata: {name: long}\ndata:\n${longNames(13_000)}`)],
     ['YAML of dashes', ask('POST', maps, yaml, fill('- ', 4000))],
     ['a text', ask('POST', maps, json, text(fill('a')))],
     ['a text of escapes', ask('POST', maps, json, text(fill('\\u0041')))],

@@ -7,6 +7,8 @@ const MOST_BYTES = 3 * 1024 * 1024 - 4096;
 export const KEYS = 300_000;
 /** Keys of the largest object that is stored along with who owns each of them. */
 export const KEPT_KEYS = 70_000;
+/** Keys of the largest one whose owners are not recorded. */
+export const BARE_KEYS = 100_000;
 /** Empty objects, one after the other. */
 export const ITEMS: number = Math.floor(MOST_BYTES / 3);
 

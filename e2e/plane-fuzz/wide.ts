@@ -1,10 +1,22 @@
 /** Requests with as many members, items or operations as fit into a body, of every kind that the server reads, and
  *  reads and changes of what they stored. In this order: what is kept first is there for those after it. */
+import { createApiProtobuf } from '#api/protobuf/api-protobuf.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { Random } from '../../testing/random.ts';
 import { sample } from '../../testing/rounds.ts';
 import type { Ask } from './requests.ts';
-import { type Asks, ask, get, ITEMS, KEPT_KEYS, KEYS, list, members, named } from './wide-parts.ts';
+import {
+  type Asks,
+  ask,
+  BARE_KEYS,
+  get,
+  ITEMS,
+  KEPT_KEYS,
+  KEYS,
+  list,
+  members,
+  named,
+} from './wide-parts.ts';
 
 /** Number of operations in a JSON patch, just below the maximum. */
 const OPERATIONS = 9999;
@@ -51,12 +63,14 @@ function partsOf(words: Vocabulary, namespace: string) {
     operations,
     force,
     apply,
+    words,
   };
 }
 
 type Parts = ReturnType<typeof partsOf>;
 const keptObjects = ({ maps, customs, map, custom }: Parts): Asks => [
   ['kept map', ask('POST', maps, map(members(KEPT_KEYS, '"v"'), 'kept'))],
+  ['kept bare map', ask('POST', maps, map('{"aaa":""}', 'bare'))],
   ['kept custom', ask('POST', customs, custom(`"free":${members(KEPT_KEYS, '1')}`, 'kept'))],
 ];
 
@@ -72,6 +86,12 @@ interface Counts {
   readonly texts: number;
   readonly arguments: number;
   readonly variables: number;
+  /** Terms of a node selector, which are as short as a message can be. */
+  readonly terms: number;
+  /** The same, of which a body in protobuf may not have so many. */
+  readonly messages: number;
+  readonly groups: number;
+  readonly addresses: number;
 }
 
 /** As many as fit into a body. */
@@ -85,6 +105,10 @@ const WIDE: Counts = {
   texts: 700_000,
   arguments: 1_000_000,
   variables: 20_000,
+  terms: ITEMS - 100,
+  messages: 1_000_000,
+  groups: 1_500_000,
+  addresses: 100_000,
 };
 
 /** As many as an object may have that is stored. */
@@ -96,12 +120,16 @@ const FULL: Counts = {
   finalizers: 220_000,
   smallObjects: 180_000,
   texts: 350_000,
-  arguments: 480_000,
-  variables: 9000,
+  arguments: 780_000,
+  variables: 19_000,
+  terms: 780_000,
+  messages: 240_000,
+  groups: 780_000,
+  addresses: 90_000,
 };
 
 function creates(
-  { maps, customs, core, reviews, dry, custom, map, pod, force, applied, apply }: Parts,
+  { maps, customs, core, reviews, dry, custom, map, pod, force, applied, apply, words }: Parts,
   counts: Counts,
 ): Asks {
   const env = Array.from({ length: counts.variables }, (_, index) => ({ name: `E${index}`, value: 'a' }));
@@ -210,6 +238,60 @@ function creates(
     [
       'wide arguments',
       ask('POST', `${core}/pods?${dry}`, pod({ args: [''] }).replace('[""]', list(counts.arguments, '""'))),
+    ],
+    [
+      'wide affinity',
+      ask(
+        'POST',
+        `${core}/pods?${dry}`,
+        pod({}).replace(
+          '"spec":{',
+          `"spec":{"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":${list(counts.terms, '{}')}}}},`,
+        ),
+      ),
+    ],
+    [
+      'wide affinity in protobuf',
+      {
+        ...ask('POST', `${core}/pods?${dry}`, '', words.protobufContentType),
+        body: createApiProtobuf(words).encode({
+          apiVersion: 'v1',
+          kind: 'Pod',
+          metadata: { name: 'wide' },
+          spec: {
+            containers: [{ name: 'c', image: 'i' }],
+            affinity: {
+              nodeAffinity: {
+                requiredDuringSchedulingIgnoredDuringExecution: {
+                  nodeSelectorTerms: Array.from({ length: counts.messages }, () => ({})),
+                },
+              },
+            },
+          },
+        }),
+      },
+    ],
+    [
+      'wide groups',
+      ask(
+        'POST',
+        `${core}/pods?${dry}`,
+        pod({}).replace(
+          '"spec":{',
+          `"spec":{"securityContext":{"supplementalGroups":${list(counts.groups, '1')}},`,
+        ),
+      ),
+    ],
+    [
+      'wide addresses',
+      ask(
+        'POST',
+        `${core}/endpoints?${dry}`,
+        named(
+          'wide',
+          `"subsets":[{"addresses":[${Array.from({ length: counts.addresses }, (_, index) => `{"ip":"10.${index >> 16}.${(index >> 8) & 255}.${index & 255}"}`).join()}],"ports":[{"port":1}]}]`,
+        ),
+      ),
     ],
     [
       'wide review',
@@ -328,10 +410,35 @@ const readsOfKept = ({ maps, kept, table }: Parts, words: Vocabulary): Asks => [
   ],
 ];
 
-const ends = ({ kept, customs }: Parts): Asks => [
+const ends = ({ kept, maps, customs }: Parts): Asks => [
   ['the end of the kept map', ask('DELETE', kept, '')],
+  ['the end of the kept bare map', ask('DELETE', `${maps}/bare`, '')],
   ['the end of the kept custom', ask('DELETE', `${customs}/kept`, '')],
 ];
+
+/** Once nobody owns its fields, an object may have twice as many. */
+function growthOfBare({ maps, map, merge, dry, force, apply, applied }: Parts): Asks {
+  const bare = `${maps}/bare`;
+  return [
+    [
+      'owners of the bare map',
+      ask(
+        'PATCH',
+        bare,
+        '[{"op":"replace","path":"/metadata/managedFields","value":[{}]}]',
+        'application/json-patch+json',
+      ),
+    ],
+    ['growth of the bare map', ask('PUT', bare, map(members(BARE_KEYS, '"v"'), 'bare'))],
+    ['another bare map', ask('PUT', bare, map(members(BARE_KEYS, '"w"'), 'bare'))],
+    ['narrow merge patch over bare', ask('PATCH', bare, '{"data":{"aaa":"x"}}', merge)],
+    [
+      'narrow apply over bare',
+      ask('PATCH', `${bare}?${force}&${dry}`, applied('{"aaa":"other"}', 'bare'), apply),
+    ],
+    ['the bare map', get(bare, 'application/json')],
+  ];
+}
 
 /** What undoes the creation or deletion of the objects of others, so that the same request can be measured again. */
 export function wideUndoes(words: Vocabulary, namespace: string): ReadonlyMap<string, Ask> {
@@ -364,5 +471,6 @@ export function wideAsks(
     ...changesOfKept(parts),
     ...readsOfKept(parts, words),
   ];
-  return new Map<string, Ask>([...keptObjects(parts), ...sample(between, count, random), ...ends(parts)]);
+  const first = [...keptObjects(parts), ...growthOfBare(parts)];
+  return new Map<string, Ask>([...first, ...sample(between, count, random), ...ends(parts)]);
 }

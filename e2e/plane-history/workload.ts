@@ -242,7 +242,7 @@ function selectionOf({ random, namespaces }: Workload): Selection {
   };
 }
 
-/** How a list asks for its state. */
+/** State that a list requests. */
 interface Wanted {
   readonly query: Readonly<Record<string, string>>;
   readonly floor: number;

@@ -128,7 +128,7 @@ interface GroupList {
   readonly groups: readonly { readonly versions: readonly { readonly groupVersion: string }[] }[];
 }
 
-/** @param names of objects that are asked for beside one that is not there, by plural */
+/** @param names of objects that are requested beside a missing one, by plural */
 export async function findPlaces(
   plane: Plane,
   names: Readonly<Record<string, readonly string[]>>,

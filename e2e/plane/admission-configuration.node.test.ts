@@ -249,11 +249,11 @@ describe.each<VocabularyName>(['plat', 'kubernetes'])('configured in the %s voca
         },
       ],
     });
-    const ask = async (): Promise<readonly string[]> => {
+    const sentTokens = async (): Promise<readonly string[]> => {
       await plane.post(`${ns}/secrets?dryRun=All`, { metadata: { name: 's' } });
       return server.authorizations;
     };
-    await expect.poll(ask, WAIT).toContain('Bearer of-images');
+    await expect.poll(sentTokens, WAIT).toContain('Bearer of-images');
     expect(server.reviews.map(({ kind }: Pick<Body, 'kind'>) => kind)).toContain('AdmissionReview');
   });
 });

@@ -9,7 +9,7 @@ const plane = usePlane('kubernetes');
 let extension: Extension;
 beforeAll(async () => {
   extension = await aggregate(plane);
-  // It is found to be there before it is asked for documents; that is not what the tests wait for.
+  // Its availability is found before its documents are requested; the tests do not wait for that.
   await eventually(() => extension.requested.length >= DOCUMENTS);
 });
 afterAll(() => extension[Symbol.asyncDispose]());
@@ -23,7 +23,7 @@ const document2 = (): Promise<Document> => read('/openapi/v2');
 const ours = async (): Promise<Json> =>
   Object.fromEntries(Object.entries((await document2()).paths).filter(([path]) => !path.startsWith(BASE)));
 
-/** That are asked for at each look. */
+/** Number of documents that each poll requests. */
 const DOCUMENTS = 2;
 
 let priority = 10;

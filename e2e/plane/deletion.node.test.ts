@@ -165,7 +165,7 @@ describe('grace', () => {
   test.each<[string, Json, Json | undefined, number]>([
     ['the pod’s own', { nodeName: 'n1', terminationGracePeriodSeconds: 17 }, undefined, 17],
     ['30 s', { nodeName: 'n1' }, undefined, 30],
-    ['what is asked for', { nodeName: 'n1' }, { gracePeriodSeconds: 5 }, 5],
+    ['the requested period', { nodeName: 'n1' }, { gracePeriodSeconds: 5 }, 5],
     ['more than its own', { nodeName: 'n1' }, { gracePeriodSeconds: 100 }, 100],
   ])('a pod on a node gets %s', async (_, spec, options, seconds) => {
     const one = await made(spec);

@@ -11,12 +11,12 @@ describe('impersonation', () => {
   beforeAll(async () => {
     // Every authenticated user may request a certificate, and the object records the user.
     await plane.post(plane.path('rbac.authorization/v1', 'clusterroles'), {
-      metadata: { name: 'asking' },
+      metadata: { name: 'impersonated' },
       rules: [
         { apiGroups: [`certificates.${plane.words.apiGroupDomain}`], resources: ['*'], verbs: ['create'] },
       ],
     });
-    await bound('asking', { kind: 'Group', name: 'system:authenticated' });
+    await bound('impersonated', { kind: 'Group', name: 'system:authenticated' });
   });
 
   async function bound(role: string, subject: Json): Promise<void> {
@@ -28,7 +28,7 @@ describe('impersonation', () => {
   }
 
   /** A request by a user (the administrator without a token) with these headers. */
-  function asking(headers: Readonly<Record<string, string>>, token = ''): Promise<Reply> {
+  function impersonated(headers: Readonly<Record<string, string>>, token = ''): Promise<Reply> {
     const client = token === '' ? plane : plane.as(token);
     const object = { metadata: { name: `csr-${(names += 1)}` }, ...certificateRequest(plane.words) };
     return client.post(requests, object, { headers });
@@ -60,7 +60,7 @@ describe('impersonation', () => {
       },
     ],
   ])('%s', async (_, headers, expected) => {
-    const { status, body } = await asking(headers);
+    const { status, body } = await impersonated(headers);
     expect({ status, message: body.message }).toEqual({ status: 201 });
     expect(body.spec).toMatchObject(expected);
   });
@@ -82,7 +82,7 @@ describe('impersonation', () => {
   );
 
   test('it requires permission to impersonate, for each claimed attribute', async () => {
-    const none = await asking({ 'impersonate-user': 'jane' }, 'ann-t');
+    const none = await impersonated({ 'impersonate-user': 'jane' }, 'ann-t');
     expect(none).toMatchObject({ status: 403, body: { reason: 'Forbidden' } });
     expect(none.body.message).toContain(
       'users "jane" is forbidden: User "ann" cannot impersonate resource "users"',
@@ -104,7 +104,7 @@ describe('impersonation', () => {
     });
     await bound('acting', { kind: 'User', name: 'ann' });
     await expect
-      .poll(async () => (await asking({ 'impersonate-user': 'jane' }, 'ann-t')).status, WAIT)
+      .poll(async () => (await impersonated({ 'impersonate-user': 'jane' }, 'ann-t')).status, WAIT)
       .toBe(201);
     const rows: readonly (readonly [Record<string, string>, number])[] = [
       [{ 'impersonate-user': 'joe' }, 403],
@@ -119,8 +119,8 @@ describe('impersonation', () => {
       [{ 'impersonate-user': 'system:serviceaccount:default:robot' }, 403],
     ];
     for (const [headers, status] of rows) {
-      expect([headers, (await asking(headers, 'ann-t')).status]).toEqual([headers, status]);
+      expect([headers, (await impersonated(headers, 'ann-t')).status]).toEqual([headers, status]);
     }
-    expect((await asking({ 'impersonate-user': 'jane' }, 'bob-t')).status).toBe(403);
+    expect((await impersonated({ 'impersonate-user': 'jane' }, 'bob-t')).status).toBe(403);
   });
 });

@@ -17,14 +17,14 @@ async function turns(count: number): Promise<void> {
   for (let index = 0; index < count; index += 1) await turn();
 }
 
-interface Asked {
+interface RequestCase {
   readonly method: string;
   readonly path: string;
   readonly body?: string;
 }
 
 let names = 0;
-function requests(): readonly Asked[] {
+function requests(): readonly RequestCase[] {
   names += 1;
   return [
     { method: 'GET', path: MAPS },

@@ -334,7 +334,7 @@ describe('resourcequota', () => {
     const counted = await until(path, ({ status }) => status['used'] !== undefined, 'counted');
     await until(`${ns}/resourcequotas/effort`, isUsed({ pods: '0' }), 'counted');
     expect(counted.status['hard']).toEqual(hard);
-    // The root certificates are there before anybody asks, or come in a moment, and are counted in another.
+    // The root certificates exist before the first request, or come in a moment, and are counted in another.
     await until(
       path,
       ({ status }) => (status['used'] as Json)['configmaps'] === '1',

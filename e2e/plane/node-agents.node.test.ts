@@ -309,8 +309,8 @@ describe('a stream', () => {
 describe('a proxied request', () => {
   test('stays behind the server', async () => {
     respond = says(302, '', { location: '/elsewhere?a=1' });
-    const ask = (path: string): Promise<Reply> => plane.get(`/api/v1/nodes/n1/proxy/${path}`);
-    const reply = await ask('here');
+    const viaProxy = (path: string): Promise<Reply> => plane.get(`/api/v1/nodes/n1/proxy/${path}`);
+    const reply = await viaProxy('here');
     expect([reply.status, reply.headers['location']]).toEqual([302, '/api/v1/nodes/n1/proxy/elsewhere?a=1']);
     expect(requested.map((line) => line.split(' ')[1])).toEqual(['/here']);
   });

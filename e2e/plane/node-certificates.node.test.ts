@@ -113,7 +113,7 @@ describe.each(VOCABULARY_NAMES)('%s', (vocabulary) => {
     expect(status).toBe(200);
   }
 
-  /** A token that may ask, while a person must approve. */
+  /** A token that may create requests; an administrator must approve them. */
   async function askingToken(id: string): Promise<string> {
     const group = 'system:bootstrappers:grantees';
     const binding = {

@@ -203,16 +203,16 @@ describe.each<VocabularyName>(['plat', 'kubernetes'])('a node in the %s vocabula
 
   test('requests tokens bound to its own pods', async () => {
     const mine = (await plane.get(`${at}/pods/mine`)).body.metadata.uid;
-    const ask = async (account: string, boundObjectRef?: object): Promise<number> => {
+    const requestToken = async (account: string, boundObjectRef?: object): Promise<number> => {
       const body = { spec: boundObjectRef === undefined ? {} : { boundObjectRef } };
       return (await node.post(`${at}/serviceaccounts/${account}/token`, body)).status;
     };
     const bound = { apiVersion: 'v1', kind: 'Pod', name: 'mine', uid: mine };
     expect([
-      await ask('mine', bound),
-      await ask('mine'),
-      await ask('mine', { ...bound, uid: 'other' }),
-      await ask('theirs', { ...bound, name: 'theirs' }),
+      await requestToken('mine', bound),
+      await requestToken('mine'),
+      await requestToken('mine', { ...bound, uid: 'other' }),
+      await requestToken('theirs', { ...bound, name: 'theirs' }),
     ]).toEqual([201, 403, 403, 403]);
   });
 

@@ -160,7 +160,7 @@ describe('history that is over', () => {
 
     test('over HTTP, in every form', async () => {
       const watch = await expiredWatch();
-      const ask = async (accept: string): Promise<Reply> => {
+      const nextPage = async (accept: string): Promise<Reply> => {
         const reply = await plane.get(watch, { accept });
         expect(reply.status).toBe(200);
         return reply;
@@ -168,11 +168,11 @@ describe('history that is over', () => {
       const asTable = `application/json;as=Table;g=meta.${domain};v=v1`;
       const asPartial = `application/json;as=PartialObjectMetadata;g=meta.${domain};v=v1`;
       for (const accept of ['application/json', asTable, asPartial]) {
-        expect(JSON.parse((await ask(accept)).text)).toMatchObject(expired);
+        expect(JSON.parse((await nextPage(accept)).text)).toMatchObject(expired);
       }
-      const yaml = await ask('application/yaml');
+      const yaml = await nextPage('application/yaml');
       expect(yaml.text).toMatch(/type: ERROR[^]*code: 410/);
-      const { bytes } = await ask(`${plane.words.protobufContentType};stream=watch`);
+      const { bytes } = await nextPage(`${plane.words.protobufContentType};stream=watch`);
       const frame = bytes.subarray(4);
       expect(bytes.readUInt32BE(0)).toBe(frame.length);
       expect(frame.subarray(0, 7).toString('latin1')).toBe('\x0a\x05ERROR');

@@ -25,6 +25,7 @@ describe('a token', () => {
     expect(body.status).toEqual({
       authenticated: true,
       user: { username: 'jane', uid: 'u-1', groups: ['devs', 'ops', 'system:authenticated'] },
+      audiences: [`https://${plane.words.apiService}.default.svc`],
     });
   });
 

@@ -1,6 +1,7 @@
 /** Upstream's controller manager, scheduler and service proxy with our API server, whose own controllers and
- *  scheduler are off: every version and field that they need is served. The test simulates nodes and the
- *  start of pods; the service proxy writes real rules, in a network namespace of the test. */
+ *  scheduler are off: every version and field that they need is served, and each controller is authorized by the
+ *  role of its own account. The test simulates nodes and the start of pods; the service proxy writes real rules, in
+ *  a network namespace of the test. */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir } from 'node:fs/promises';
@@ -116,10 +117,10 @@ describe('upstream controllers, scheduler and service proxy with our API server'
       '--secure-port=0',
       '--leader-elect=false',
       '--controllers=*,bootstrapsigner,tokencleaner',
-      '--use-service-account-credentials=false',
+      '--use-service-account-credentials=true',
       `--cluster-signing-cert-file=${pki}/ca.crt`,
       `--cluster-signing-key-file=${pki}/ca.key`,
-      `--root-ca-file=${pki}/ca.crt`,
+      `--root-ca-file=${pki}/server-ca.crt`,
     ]);
     await startPart('kube-scheduler', ['--port={port}', '--secure-port=0', '--leader-elect=false']);
     for (const name of NODES) {

@@ -65,7 +65,7 @@ describe('a stock node with our API server', () => {
       '--enable-bootstrap-token-auth',
       // It signs its own serving certificate.
       '--nodeagent-skip-tls-verify',
-      // Stock nodes renew after 70 to 90 % of a term that began five minutes before; and what asks for the renewal keeps a
+      // Stock nodes renew after 70 to 90 % of a term that began five minutes before; and their client for renewals keeps a
       // connection with its first certificate.
       '--cluster-signing-duration=150s',
       `--secure-port=${port}`,

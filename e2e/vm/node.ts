@@ -103,11 +103,11 @@ function createNode(
   dispose: () => Promise<void>,
 ): VmNode {
   /** By curl: the command line would be a second Node that starts under emulation. */
-  const ask = (path: string, ...more: readonly string[]): Promise<string> =>
+  const call = (path: string, ...more: readonly string[]): Promise<string> =>
     vm.run([...CURL, ...more, `http://agent${path}`]);
 
   async function items<T>(path: string): Promise<readonly T[]> {
-    return (JSON.parse(await ask(path)) as { readonly items: readonly T[] }).items;
+    return (JSON.parse(await call(path)) as { readonly items: readonly T[] }).items;
   }
 
   return {
@@ -115,12 +115,12 @@ function createNode(
 
     async apply(...objects) {
       await vm.write('/run/objects.yaml', objects.map((object) => JSON.stringify(object)).join('\n---\n'));
-      const response = await ask('/apply', '--data-binary', '@/run/objects.yaml');
+      const response = await call('/apply', '--data-binary', '@/run/objects.yaml');
       if (response.includes('"rejected"')) throw new Error(`not applied: ${response}`);
     },
 
     async remove(...pods) {
-      for (const pod of pods) await ask(`/Pod/default/${pod}`, '--request', 'DELETE');
+      for (const pod of pods) await call(`/Pod/default/${pod}`, '--request', 'DELETE');
     },
 
     async journal() {
@@ -140,7 +140,7 @@ function createNode(
 
     pods: () => items<Pod>('/pods'),
 
-    summary: async () => JSON.parse(await ask('/stats/summary')) as Summary,
+    summary: async () => JSON.parse(await call('/stats/summary')) as Summary,
 
     allEvents: () => items<Event>('/events'),
 
@@ -162,7 +162,7 @@ function createNode(
       try {
         return await vm.sh(wait, 2 * LONGEST_WAIT_S * 1000);
       } catch (cause) {
-        const events = await ask('/events');
+        const events = await call('/events');
         throw new Error(`${pod} never said ${text}; events: ${events}`, { cause });
       }
     },

@@ -4,7 +4,7 @@
 import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs';
 import { parentPort, receiveMessageOnPort } from 'node:worker_threads';
 import koffi from 'koffi';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { FromWaiter, ToWaiter } from './protocol.ts';
 import type { MemoryWatch } from './watches.ts';
 

@@ -1,7 +1,8 @@
 /** Measures the signals of configured thresholds: a few small files and calls, without walking directories or
  *  starting processes. A signal that cannot be measured is omitted, and logged once. */
 
-import { asError, type Clock } from '#api/kit/clock.ts';
+import type { Clock } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { createListeners } from '#api/kit/listeners.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { Observation, Observations, Signal } from '../signals.ts';

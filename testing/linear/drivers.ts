@@ -19,17 +19,14 @@ export const EXCUSED: Readonly<Record<string, string>> = {
   'api-machinery/schema/validation/env.ts': 'members of an object, not of a text',
   'api-machinery/spdy/stream.ts': 'cuts what is sent into pieces of a fixed size',
   'control-plane-lite/cache/watch/fan-out.ts': 'a list of changes, handed out in turns',
-  'control-plane-lite/cache/state/history.ts': 'a list of changes, cut when half of it is old',
+  'control-plane-lite/cache/state/history.ts':
+    'a list of changes, cut when half of it is old, and marks, one for some seconds',
   'control-plane-lite/cache/state/lru-budget.ts': 'a list of objects, cut when half of it is old',
-  'control-plane-lite/cache/state/retention.ts': 'a list of marks, one for some seconds',
   'control-plane-lite/cache/router.ts': 'keys of the store, made of names',
   'control-plane-lite/cache/state/unowned.ts': 'a list of changes of bounded length',
   'control-plane-lite/content/deferred-watch.ts': 'encoded events, split at line ends',
-  'control-plane-lite/http/limits/request-batches.ts': 'a list of requests',
+  'control-plane-lite/http/pipeline/pipeline.ts': 'a list of requests',
   'control-plane-lite/resources/core/service-defaults.ts': 'a list of at most two families',
-  'control-plane-lite/resources/object-size.ts':
-    'counts the escapes of a JSON text, each search from the last one on',
-  'control-plane-lite/store/embedded/write-queue.ts': 'a list of writes',
   'cri-proto/streaming/websocket-command.ts': 'the first byte of a message',
   'volumes/sources/git-repo.ts': 'runs programs; `exec` is theirs',
 };

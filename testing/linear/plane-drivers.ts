@@ -1,9 +1,9 @@
 /** Drivers of text readers in `control-plane-lite`. */
 import { canonicalElement, compareElements } from '#plane/apply/path-element.ts';
-import { readToken } from '#plane/authn/service-account/jwt.ts';
+import { readToken } from '#plane/authn/jwt.ts';
 import { parseTokenFile } from '#plane/authn/token-file.ts';
 import { decodeContinue } from '#plane/cache/list/continue-token.ts';
-import { compareKeys } from '#plane/cache/state/keys.ts';
+import { compareKeys } from '#plane/cache/state/ordered.ts';
 import { scanLabels, toStored, withRevision } from '#plane/cache/state/stored-form.ts';
 import { parseAccept } from '#plane/content/negotiation.ts';
 import { parseIndexes } from '#plane/controllers/job/indexes.ts';
@@ -27,6 +27,7 @@ import {
   parseCertificateRequest,
   readValues,
 } from '#plane/resources/groups/certificates/certificate-request.ts';
+import { fromDense, toDense } from '#plane/store/etcd/dense-text.ts';
 import { base64, type Driver, STRING_PUMPS, steps } from './driver.ts';
 
 const route = { methods: ['GET'], handler: () => Promise.resolve() };
@@ -108,6 +109,18 @@ export const PLANE_DRIVERS: readonly Driver[] = [
     ],
   },
   {
+    name: 'long values for etcd',
+    covers: ['control-plane-lite/store/etcd/dense-text.ts'],
+    run: (text) => fromDense(toDense(Buffer.from(`{${text}`)) ?? Buffer.from('{}')),
+    frames: [
+      ['"a":"', '"}'],
+      ['"', ''],
+      ['', ''],
+    ],
+    pumps: ['\\"', '\\u0001', '\\', '"', '""', 'YWFh', '"\\n",', `"${'a'.repeat(40)}",`],
+    fairNs: 300,
+  },
+  {
     name: 'certificate requests',
     covers: ['control-plane-lite/resources/groups/certificates/certificate-request.ts'],
     run: parseCertificateRequest,
@@ -159,7 +172,7 @@ export const PLANE_DRIVERS: readonly Driver[] = [
   },
   {
     name: 'keys in order',
-    covers: ['control-plane-lite/cache/state/keys.ts'],
+    covers: ['control-plane-lite/cache/state/ordered.ts'],
     run: (text) => [
       compareKeys(text, `${text}a`),
       compareElements(`k:{"a":"${text}"}`, `k:{"a":"${text}"}`),

@@ -1,7 +1,6 @@
-/** Prints test files, one per line, for `scripts/run.sh`; remarks go to the standard error.
- *  `changed FILES…`  those that the changed files can affect and that fit into a minute
- *  `long`            those that have a long round
- *  `slowest SECONDS` the 20 slowest since that time in seconds since 1970, as a table */
+/** Prints test files, one per line, for `scripts/run.sh`; remarks go to the standard error. */
+import { parseArgs } from 'node:util';
+import { readArguments } from '../../scripts/arguments.ts';
 import { readDurations, slowestSince } from '../durations.ts';
 import { dependentsOf, type Selection, selectWithin } from './affected.ts';
 import { readDependencies } from './dependencies.ts';
@@ -67,8 +66,26 @@ function printSlowest(sinceSeconds: number): void {
     console.log(`${(ms / 1000).toFixed(1).padStart(7)}  ${project}  ${file}`);
 }
 
-const [command = '', ...rest] = process.argv.slice(2);
-if (command === 'changed') printChanged(rest);
-else if (command === 'long') printLong();
-else if (command === 'slowest') printSlowest(Number(rest[0]));
-else process.exitCode = 2;
+const USAGE = `node testing/selection/main.ts COMMAND
+
+Prints test files, one per line.
+  changed FILES…    those that the changed files can affect and that fit into a minute
+  long              those that have a long round
+  slowest SECONDS   the 20 slowest since that time in seconds since 1970, as a table
+`;
+
+/** @throws RangeError for an unknown command */
+function commandOf([command = '', ...rest]: readonly string[]): () => void {
+  switch (command) {
+    case 'changed':
+      return () => printChanged(rest);
+    case 'long':
+      return printLong;
+    case 'slowest':
+      return () => printSlowest(Number(rest[0]));
+    default:
+      throw new RangeError(`Unknown command '${command}'`);
+  }
+}
+
+readArguments('selection', USAGE, () => commandOf(parseArgs({ allowPositionals: true }).positionals))();

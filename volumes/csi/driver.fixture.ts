@@ -10,7 +10,7 @@ import {
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
 import { createMessageTypes } from '#api/codec/protobuf/message.ts';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { methodName } from '#cri/client/service.ts';
 import nodeProtos from '#cri/data/node-protos.json' with { type: 'json' };
 import type {

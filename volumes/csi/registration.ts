@@ -6,7 +6,8 @@
  *
  *  Source: pluginregistration.v1; upstream's plugin manager, release 1.24. */
 import { createBackoff } from '#api/kit/backoff.ts';
-import { asError, type Clock, sleep } from '#api/kit/clock.ts';
+import { type Clock, sleep } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { Waits } from '#api/kit/waits.ts';
 import type { PluginInfo, Registration } from '#cri/gen/pluginregistration-v1.ts';

@@ -1,7 +1,6 @@
 /** Mounts of block devices on the node, after formatting empty devices and repairing damaged file systems.
  *  Never overwrites the content of a device: the decision is a separate pure function. */
-import { asError } from '#api/kit/clock.ts';
-import { errorCode } from '#api/kit/errno.ts';
+import { asError, errorCode } from '#api/kit/errno.ts';
 import type { DevicePaths } from '../contract/device-paths.ts';
 import { VolumeSetupError } from '../errors/setup-error.ts';
 import { MS_RDONLY } from '../files/syscalls.ts';

@@ -1,5 +1,5 @@
 /** Teardown of pods with disks, on a machine with other activity. */
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { eventually } from '../../testing/wait.ts';
 import type { VolumeManager } from '../contract/volume-manager.ts';
 

@@ -3,8 +3,8 @@
 import { type FSWatcher, watch } from 'node:fs';
 import { realpath, stat } from 'node:fs/promises';
 import { dirname, normalize } from 'node:path';
-import { asError, type Clock } from '#api/kit/clock.ts';
-import { errorCode } from '#api/kit/errno.ts';
+import type { Clock } from '#api/kit/clock.ts';
+import { asError, errorCode } from '#api/kit/errno.ts';
 import type { DevicePaths } from '../contract/device-paths.ts';
 import type { DeviceServices } from '../contract/devices.ts';
 import { VolumeSetupError } from '../errors/setup-error.ts';

@@ -1,10 +1,15 @@
 /** Expansion of claims' volumes on the node: at setup, and while pods use them. */
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { createKeyedQueue } from '#api/kit/keyed-queue.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { value } from '#api/meta/quantity.ts';
-import type { ClaimInUse, Expander } from '../contract/expansion.ts';
-import { type Expansion, ExpansionRefusedError, type ExpansionReports } from '../contract/expansion.ts';
+import {
+  type ClaimInUse,
+  type Expander,
+  type Expansion,
+  ExpansionRefusedError,
+  type ExpansionReports,
+} from '../contract/expansion.ts';
 import { decideExpansion, mayHaveGrown } from './decide.ts';
 
 export interface ExpanderDeps {

@@ -1,4 +1,4 @@
-/** Expansion of flex volumes: no component of the cluster does it, so the node asks the driver to expand
+/** Expansion of flex volumes: no component of the cluster does it, so the node calls the driver to expand
  *  both the volume and its file system. Source: upstream's flexvolume expander, release 1.24. */
 
 import type { Expand } from '../contract/expansion.ts';

@@ -3,7 +3,8 @@
  *  polled often. The directory itself is measured, by a program, when the file system has grown as if all
  *  of it went there; periodically, because others may have freed space meanwhile; and once at the end. */
 import { statfs } from 'node:fs/promises';
-import { asError, type Clock, sleep } from '#api/kit/clock.ts';
+import { type Clock, sleep } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { VolumeSetupError } from '../errors/setup-error.ts';
 import type { RunProgram } from '../programs/contract.ts';
 import { failText } from '../programs/errors.ts';

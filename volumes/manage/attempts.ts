@@ -2,7 +2,8 @@
  *  that hangs continues in the background, and later callers join it instead of starting another.
  *  Source: upstream's backoff of volume operations and its timeout for a pod's volumes, release 1.24. */
 import { type Backoff, createBackoff } from '#api/kit/backoff.ts';
-import { asError, type Clock } from '#api/kit/clock.ts';
+import type { Clock } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { VolumeTimeoutError } from '../errors/setup-error.ts';
 
 export interface Attempts {

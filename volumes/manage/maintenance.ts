@@ -1,5 +1,5 @@
 /** Periodic maintenance of volumes while pods use them. */
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { PodTasks } from '../staging/pod-tasks.ts';
 import type { Attempts } from './attempts.ts';

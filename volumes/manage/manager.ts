@@ -4,7 +4,7 @@
 
 import { mkdir } from 'node:fs/promises';
 import type { Pod } from '#api/gen/core-v1.ts';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { SourcePlugin, UndoServices } from '../contract/source.ts';
 import { type MountedVolume, type VolumeHost, type VolumeManager } from '../contract/volume-manager.ts';
 import { combineFailures, VolumeSetupError } from '../errors/setup-error.ts';

@@ -5,7 +5,8 @@
  *  After a failure, the next call finds what is left. */
 
 import { createBackoff } from '#api/kit/backoff.ts';
-import { asError, sleep } from '#api/kit/clock.ts';
+import { sleep } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { SourcePlugin, UndoServices } from '../contract/source.ts';
 import type { PublishRecord } from '../contract/staging.ts';

@@ -1,6 +1,7 @@
 /** Unmounting of a pod's volumes: mounts in flight are aborted first, and concurrent callers join the same
  *  operation. */
-import { asError, type Clock } from '#api/kit/clock.ts';
+import type { Clock } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { VolumeSetupError } from '../errors/setup-error.ts';
 import { VolumeError } from '../errors/volume-error.ts';
 import { podDir } from '../files/layout.ts';

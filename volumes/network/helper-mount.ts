@@ -1,8 +1,7 @@
 /** Mounts through the helper program of a file system: `mount.<type> SOURCE DIRECTORY -o OPTIONS`, as
  *  mount(8) runs it. A failed attempt leaves no mount; one that hangs is aborted. */
 import { mkdir, readFile, rmdir } from 'node:fs/promises';
-import { asError } from '#api/kit/clock.ts';
-import { errorCode, unlessCode } from '#api/kit/errno.ts';
+import { asError, errorCode, unlessCode } from '#api/kit/errno.ts';
 import type { SourcePlugin, SourceRequest, SourceServices } from '../contract/source.ts';
 import { VolumeSetupError } from '../errors/setup-error.ts';
 import type { ProgramResult } from '../programs/contract.ts';

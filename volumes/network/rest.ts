@@ -1,5 +1,5 @@
 /** Client of storage services with JSON over HTTP. Responses are limited in size and time. */
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { VolumeSetupError } from '../errors/setup-error.ts';
 import { tidy } from '../programs/errors.ts';
 

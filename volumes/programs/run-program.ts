@@ -4,8 +4,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { constants as system } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
-import { asError } from '#api/kit/clock.ts';
-import { hasCode } from '#api/kit/errno.ts';
+import { asError, hasCode } from '#api/kit/errno.ts';
 import type { ProgramOptions, ProgramResult, RunProgram } from './contract.ts';
 import { MissingProgramError, ProgramStartError, ProgramTimeoutError } from './errors.ts';
 import { PROGRAM_FOLDERS } from './find-program.ts';

@@ -237,7 +237,7 @@ describe('a driver that attaches', () => {
     const before = await world.calls();
     const words = (lines: readonly string[]): readonly string[] =>
       lines.map((line) => line.split(' ')[0] ?? '').filter((call) => call !== 'getvolumename');
-    // The second pod finds it attached; the driver is asked for pod mounts only once, since it does not
+    // The second pod finds it attached; the driver is called for pod mounts only once, since it does not
     // support them.
     expect(words(before)).toEqual(['init', 'attach', 'waitforattach', 'mountdevice', 'mount', 'isattached']);
     const json = `{"${world.host.vocabulary.domain}/fsType":"","${world.host.vocabulary.domain}/pvOrVolumeName":"v","${world.host.vocabulary.domain}/readwrite":"rw"}`;

@@ -188,7 +188,7 @@ export const flexVolume: SourcePlugin = defineSource(
     notes: [
       'Drivers receive the secret in their arguments, as upstream’s protocol requires: every user of the node can see it while the driver runs.',
       'The agent calls `attach` and `detach` itself; no controller does.',
-      'The driver expands volumes on the node (`expandvolume`, `expandfs`); only drivers that attach are asked to.',
+      'The driver expands volumes on the node (`expandvolume`, `expandfs`); only drivers that attach do so.',
       'Drivers are killed after 2 min, or after 10 min in `waitforattach`; upstream waits indefinitely.',
       'Options cannot override the keys that the agent sets for pod and volume.',
     ],

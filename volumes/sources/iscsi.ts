@@ -1,7 +1,7 @@
 /** iscsi: a LUN of an iSCSI target, through one or several portals, optionally with CHAP.
  *  Source: volume sources, document 3 §2.3. */
 import { join } from 'node:path';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { createKeyedQueue } from '#api/kit/keyed-queue.ts';
 import { attachableVolumeName } from '#api/meta/volume-names.ts';
 import type { DevicePlugin, DeviceServices } from '../contract/devices.ts';

@@ -1,8 +1,7 @@
 /** Directories of staged volumes: created with a record in them first, and removed when they are empty. */
 import { mkdir, readdir, realpath } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { asError } from '#api/kit/clock.ts';
-import { errorCode } from '#api/kit/errno.ts';
+import { asError, errorCode } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { StageFolder, StageRecord, UndoState } from '../contract/staging.ts';
 import { holdDir } from '../files/held-dir.ts';

@@ -1,6 +1,6 @@
 /** Queue of pods' tasks: one at a time per key of a pod, otherwise in parallel, with a way to wait for all
  *  tasks of a pod. */
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { createKeyedQueue } from '#api/kit/keyed-queue.ts';
 
 export interface PodTasks {

@@ -2,8 +2,7 @@
  *  Read from disk once and then kept in sync, since this process is the only writer. */
 import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { asError } from '#api/kit/clock.ts';
-import { errorCode } from '#api/kit/errno.ts';
+import { asError, errorCode } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { PublishRecord } from '../contract/staging.ts';
 import { VolumeSetupError } from '../errors/setup-error.ts';

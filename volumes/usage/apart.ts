@@ -1,6 +1,7 @@
 /** Usage of volumes whose measurement may block: file systems of servers and FUSE daemons, through an
  *  abortable process; volumes whose drivers report usage, through the driver. All with timeouts. */
-import { asError, type Clock, sleep } from '#api/kit/clock.ts';
+import { type Clock, sleep } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { createLimiter } from '#api/kit/limiter.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { RunProgram } from '../programs/contract.ts';

@@ -1,6 +1,7 @@
 /** Cached usage of pods' volumes and logs. Measured on demand when the values are old: a node without
  *  queries walks through nothing. */
-import { asError, type Clock, sleep } from '#api/kit/clock.ts';
+import { type Clock, sleep } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { ApartMeasure } from './apart.ts';
 import { type MeasureRound, measureInThread } from './measuring-thread.ts';

@@ -7,7 +7,8 @@ import {
   parseExecCredential,
 } from '#api/client-config/exec-credential.ts';
 import type { ExecSpec } from '#api/client-config/exec-spec.ts';
-import { asError, type Clock } from '#api/kit/clock.ts';
+import type { Clock } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { createSingleFlight } from '#api/kit/single-flight.ts';
 import type { Credential, CredentialSource } from './credentials.ts';
 import { ExecPluginError, type RunExecPlugin } from './run-exec-plugin.ts';

@@ -2,7 +2,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { CertificatePair } from '#api/client-config/exec-credential.ts';
 import type { PemSource, UserCredentials } from '#api/client-config/resolve.ts';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { type CredentialSource, fixedCredential } from './credentials.ts';
 import { createRenewed, type RenewedDeps } from './renewed-file.ts';
 

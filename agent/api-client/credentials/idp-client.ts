@@ -1,7 +1,7 @@
 /** One request to an identity provider: over TLS, with limits on time and size, without redirects. */
 import type { Dispatcher } from 'undici';
 import { OidcError } from '#api/client-config/oidc-token.ts';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { readLimited } from '../read-limited.ts';
 import { createDispatcher } from '../transport.ts';
 import type { IdpRequest, IdpResponse } from './oidc-credentials.ts';

@@ -8,7 +8,7 @@ import {
   type ResolveOptions,
   resolveClientConfig,
 } from '#api/client-config/resolve.ts';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { readLimited, TooLargeError } from '../read-limited.ts';
 
 export interface LoadedClientConfig {

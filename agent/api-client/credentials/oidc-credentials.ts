@@ -11,7 +11,8 @@ import {
   parseRefreshed,
   refreshFailure,
 } from '#api/client-config/oidc-token.ts';
-import { asError, type Clock } from '#api/kit/clock.ts';
+import type { Clock } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createSingleFlight } from '#api/kit/single-flight.ts';
 import type { Credential, CredentialSource } from './credentials.ts';

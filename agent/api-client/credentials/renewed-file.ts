@@ -1,6 +1,7 @@
 /** Content of files that other programs rewrite, read again after a minute or on notification. While a file
  *  is unreadable, the last content stays in use. */
-import { asError, type Clock } from '#api/kit/clock.ts';
+import type { Clock } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createSingleFlight } from '#api/kit/single-flight.ts';
 

@@ -3,8 +3,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
-import { asError } from '#api/kit/clock.ts';
-import { codeOrName } from '#api/kit/errno.ts';
+import { asError, codeOrName } from '#api/kit/errno.ts';
 
 /** A plugin that failed or could not be run. Contains none of its output, which may be secret. */
 export class ExecPluginError extends Error {

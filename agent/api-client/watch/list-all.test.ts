@@ -13,7 +13,7 @@ const serving = (pages: Readonly<Record<string, Json | Error>>) => {
   const list = async (_address: unknown, _signal: unknown, query: Query = {}): Promise<Json> => {
     asked.push(query);
     const page = pages[query['limit'] === undefined ? 'whole' : String(query['continue'] ?? 'first')];
-    if (page === undefined || page instanceof Error) throw page ?? new Error('not asked for in this test');
+    if (page === undefined || page instanceof Error) throw page ?? new Error('not requested in this test');
     return page;
   };
   return { client: { list }, asked };

@@ -7,7 +7,8 @@
  *
  *  Source: efficient detection of changes, document 1; upstream 1.24 reflectors. */
 import { type BackoffPolicy, createBackoff } from '#api/kit/backoff.ts';
-import { asError, type Clock, sleep } from '#api/kit/clock.ts';
+import { type Clock, sleep } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { ApiClient, Json } from '../client.ts';
 import { ApiRequestError } from '../errors.ts';

@@ -2,8 +2,7 @@
 
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
 import { parseJsonText } from '#api/codec/json-text.ts';
-import { asError } from '#api/kit/clock.ts';
-import { errorCode } from '#api/kit/errno.ts';
+import { asError, errorCode } from '#api/kit/errno.ts';
 
 /** The agent's socket cannot be reached. */
 export class AgentUnreachableError extends Error {

@@ -1,7 +1,6 @@
 /** Delegates `install` and `uninstall` to the packaging, which is loaded only for them. */
 
-import { asError } from '#api/kit/clock.ts';
-import { errorCode } from '#api/kit/errno.ts';
+import { asError, errorCode } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { Command } from '../command.ts';
 import type { Output } from '../context.ts';

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import type { Pod } from '#api/gen/core-v1.ts';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { forwardConnection } from '#cri/streaming/port-forward.ts';
 import { type PortPair, parsePortPair } from '../args/port-pairs.ts';
 import { fetchPods } from '../client/responses.ts';

@@ -303,7 +303,7 @@ export interface AgentConfig {
     };
   };
   readonly authorization: {
-    /** Authorization mode: AlwaysAllow, or Webhook to ask the API server. */
+    /** Authorization mode: AlwaysAllow, or Webhook to send reviews to the API server. */
     readonly mode: 'AlwaysAllow' | 'Webhook';
     readonly webhook: {
       /** Time that an allowed authorization is cached. Milliseconds. */

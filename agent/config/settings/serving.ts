@@ -174,7 +174,7 @@ export const SERVING_SETTINGS: readonly Setting[] = [
     flags: [{ name: 'authorization-mode', deprecated: 'config-file', inSpec: true }],
     enum: ['AlwaysAllow', 'Webhook'],
     acted: true,
-    help: 'Authorization mode: AlwaysAllow, or Webhook to ask the API server.',
+    help: 'Authorization mode: AlwaysAllow, or Webhook to send reviews to the API server.',
   },
   {
     key: 'authorization.webhook.cacheAuthorizedTTL',

@@ -1,7 +1,7 @@
 /** Checks of a joined node: API server reachable, certificates valid. */
 import { X509Certificate } from 'node:crypto';
 import { join } from 'node:path';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Finding } from '../finding.ts';
 import type { Machine } from '../machine.ts';
 

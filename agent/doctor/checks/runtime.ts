@@ -1,6 +1,6 @@
 /** Checks of the container runtime and its pod networks. */
 import { join } from 'node:path';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { detectEndpoint } from '../../runtime/detect-endpoint.ts';
 import type { Finding } from '../finding.ts';
 import type { Machine, RuntimeInfo } from '../machine.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isBackingOff } from './backoff-gate.ts';
+import { isBackingOff } from './backoff.ts';
 
 const NOW = 1_700_000_000_000;
 

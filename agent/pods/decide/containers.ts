@@ -1,9 +1,9 @@
 /** Predicates and selectors for the containers of a pod, shared by decisions and status. Pure. */
 import type { Container, Pod } from '#api/gen/core-v1.ts';
 import { formatNormalized, ImageReferenceError, parseImageReference } from '../../images/reference.ts';
-import type { ObservedContainer } from '../../observe/types.ts';
+import type { ObservedContainer, PodObservation } from '../../observe/types.ts';
 import { containerHash } from '../../runtime/config/hash.ts';
-import type { ContainerSpec } from './decision-types.ts';
+import { type ContainerSpec, isContainerWorkInFlight, type PodProgress } from './decision-types.ts';
 
 /** Reports whether an init container is a sidecar, which keeps running beside the app containers. */
 export const isSidecar = (container: Container): boolean => container.restartPolicy === 'Always';
@@ -28,6 +28,12 @@ export const succeeded = (container: ObservedContainer): boolean =>
 /** Reports whether the container has exited and its exit state is completely known. */
 export const hasSettled = (container: ObservedContainer | undefined): container is ObservedContainer =>
   container?.state === 'exited' && container.isProvisional !== true;
+
+/** Reports whether no container of a terminating pod runs or can still start, and every exit state is known.
+ *  @see upstream 1.24: only then is the terminal phase reported */
+export const hasComeToRest = (progress: Pick<PodProgress, 'busy'>, { containers }: PodObservation): boolean =>
+  !isContainerWorkInFlight(progress) &&
+  !containers.some((container) => isAlive(container) || container.isProvisional === true);
 
 /** Returns the waiting reason of a container that has not been started yet.
  *  @see upstream 1.24: in a pod with init containers, all of them wait with the same reason */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { afterRestart, type CrashBackoff, crashDelayMs } from './crash-backoff.ts';
+import { afterRestart, type CrashBackoff, crashDelayMs } from './backoff.ts';
 
 const MINUTE = 60_000;
 

@@ -5,7 +5,7 @@ import type { Int64 } from '#api/kit/int64.ts';
 import { formatTime } from '#api/meta/time.ts';
 import type { ObservedContainer, ObservedSandbox } from '../../observe/types.ts';
 import { podLabel } from '../../pod-identity/identity.ts';
-import { isBackingOff } from './backoff-gate.ts';
+import { crashDelayMs, isBackingOff } from './backoff.ts';
 import {
   appContainers,
   hasSettled,
@@ -18,7 +18,6 @@ import {
   succeeded,
   unstartedReason,
 } from './containers.ts';
-import { crashDelayMs } from './crash-backoff.ts';
 import {
   type ContainerSpec,
   type DecideInput,

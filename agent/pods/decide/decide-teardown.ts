@@ -1,9 +1,9 @@
 /** Decisions for terminating a pod: containers, then sidecars in reverse order, then sandbox, then volumes;
  *  and for a removed pod, everything that is left of it. Pure. */
-import type { ObservedContainer, PodObservation } from '../../observe/types.ts';
+import type { ObservedContainer } from '../../observe/types.ts';
 import { initContainers, isAlive, isSidecar } from './containers.ts';
-import type { DecideInput, Decision, KillReason, PodAction, PodProgress } from './decision-types.ts';
-import { containerKey } from './decision-types.ts';
+import type { DecideInput, Decision, KillReason, PodAction } from './decision-types.ts';
+import { isContainerWorkInFlight } from './decision-types.ts';
 
 const decision = (actions: readonly PodAction[]): Decision => ({
   actions,
@@ -26,15 +26,6 @@ export function decideTeardown(input: DecideInput): Decision {
   const isSettled = !observed.containers.some(({ isProvisional }) => isProvisional);
   return decision(intent.kind === 'remove' && isSettled ? [{ kind: 'removePod' }] : []);
 }
-
-const isContainerWorkInFlight = ({ busy }: Pick<PodProgress, 'busy'>): boolean =>
-  [...busy].some((key) => key.startsWith(containerKey('')));
-
-/** Reports whether no container of a terminating pod runs or can still start, and every exit state is known.
- *  @see upstream 1.24: only then is the terminal phase reported */
-export const hasComeToRest = (progress: Pick<PodProgress, 'busy'>, { containers }: PodObservation): boolean =>
-  !isContainerWorkInFlight(progress) &&
-  !containers.some((container) => isAlive(container) || container.isProvisional === true);
 
 /** App, init and ephemeral containers first, all at once; then sidecars one by one, the last started first. */
 function nextToKill(input: DecideInput, alive: readonly ObservedContainer[]): readonly ObservedContainer[] {

@@ -10,11 +10,10 @@
  *  Source: pod lifecycle, document 3 §1; upstream 1.24. */
 
 import { secondsInMs } from '#api/kit/int64.ts';
-import { isBackingOff } from './backoff-gate.ts';
+import { isBackingOff } from './backoff.ts';
 import { decideRun } from './decide-run.ts';
 import { decideTeardown } from './decide-teardown.ts';
-import type { DecideInput, Decision, PodAction } from './decision-types.ts';
-import { operationKey } from './decision-types.ts';
+import { type DecideInput, type Decision, operationKey, type PodAction } from './decision-types.ts';
 
 /** Returns the actions that can start now, the waiting reasons of containers, and the time of the next
  *  decision. */

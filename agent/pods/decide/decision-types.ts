@@ -5,7 +5,7 @@ import type { Int64 } from '#api/kit/int64.ts';
 import type { ObservedContainer, PodObservation } from '../../observe/types.ts';
 import type { ContainerKind } from '../../pod-identity/container-kind.ts';
 import type { ProbeVerdict } from '../../probes/verdict.ts';
-import type { CrashBackoff } from './crash-backoff.ts';
+import type { CrashBackoff } from './backoff.ts';
 
 export type ContainerSpec = Container | EphemeralContainer;
 
@@ -134,3 +134,7 @@ export function operationKey(action: PodAction): string {
 }
 
 export const containerKey = (name: string): string => `container/${name}`;
+
+/** Reports whether an operation on any container of the pod is in flight. */
+export const isContainerWorkInFlight = ({ busy }: Pick<PodProgress, 'busy'>): boolean =>
+  [...busy].some((key) => key.startsWith(containerKey('')));

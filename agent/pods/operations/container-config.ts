@@ -2,7 +2,7 @@
  *  combined in the CRI configuration. */
 
 import type { ConfigMap, Pod, Secret } from '#api/gen/core-v1.ts';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { ObjectReader } from '#api/schema/object-reader.ts';
 import type { ContainerConfig } from '#cri/gen/cri-v1.ts';
 import type { MessageInput } from '#cri/message.ts';

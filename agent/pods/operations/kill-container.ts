@@ -1,7 +1,8 @@
 /** Termination of one container: preStop hook within the grace period, then the stop signal, then SIGKILL. */
 
 import type { LifecycleHandler, Pod } from '#api/gen/core-v1.ts';
-import { asError, type Clock } from '#api/kit/clock.ts';
+import type { Clock } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { secondsInMs } from '#api/kit/int64.ts';
 import type { RuntimeService } from '#cri/gen/cri-v1.ts';
 import type { RunHandler } from '../../hooks/lifecycle.ts';

@@ -1,7 +1,8 @@
 /** Start of one container: create, start, log link, postStart hook. */
 
 import type { Pod } from '#api/gen/core-v1.ts';
-import { asError, type Clock } from '#api/kit/clock.ts';
+import type { Clock } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Limiter } from '#api/kit/limiter.ts';
 import { isNotFound } from '#cri/errors.ts';
 import type { ContainerConfig, RuntimeService } from '#cri/gen/cri-v1.ts';

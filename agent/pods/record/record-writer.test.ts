@@ -2,8 +2,7 @@ import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createTempDir } from '../../../testing/temp.ts';
-import { createRecordStore, type PodRecord } from './record.ts';
-import { createRecordWriter } from './record-writer.ts';
+import { createRecordStore, createRecordWriter, type PodRecord } from './record.ts';
 
 const first: PodRecord = {
   pod: { metadata: { name: 'web' } },

@@ -1,16 +1,16 @@
 /** Persisted record of each admitted pod, so that a restarted agent knows pods whose manifest is gone and
- *  does not rerun terminated ones. One file per pod, written atomically. */
+ *  does not rerun terminated ones. One file per pod, written atomically. No write reverts the changes of
+ *  another. */
 
 import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseJsonText } from '#api/codec/json-text.ts';
 import type { Pod } from '#api/gen/core-v1.ts';
-import { asError } from '#api/kit/clock.ts';
-import { hasCode } from '#api/kit/errno.ts';
+import { asError, hasCode } from '#api/kit/errno.ts';
+import { createLimiter } from '#api/kit/limiter.ts';
 import { isObject } from '#api/kit/object.ts';
 import { decode } from '#api/schema/decode.ts';
-import type { ManifestOrigin } from '../../sources/types.ts';
-import { SOURCE_NAMES } from '../../sources/types.ts';
+import { type ManifestOrigin, SOURCE_NAMES } from '../../sources/types.ts';
 import type { TerminalPhase } from '../decide/decision-types.ts';
 
 export interface PodRecord {
@@ -131,5 +131,40 @@ function parseTerminal(value: unknown): TerminalPhase | undefined {
     ...(typeof gracePeriodSeconds === 'number' || typeof gracePeriodSeconds === 'bigint'
       ? { gracePeriodSeconds }
       : {}),
+  };
+}
+
+/** Fields that may change during the lifetime of a pod. */
+export type RecordChanges = Partial<Pick<PodRecord, 'pod' | 'terminal'>>;
+
+export interface RecordWriter {
+  /** Writes the record with the changes; a failed write is not part of later ones. */
+  readonly write: (changes: RecordChanges) => Promise<void>;
+  /** Ignores later writes. Resolves when no write is in flight. */
+  readonly close: () => Promise<void>;
+}
+
+/** Creates the writer of one pod's record; its writes are serialized.
+ *  @param first the initial record, not yet written */
+export function createRecordWriter(
+  save: (record: PodRecord) => Promise<void>,
+  first: PodRecord,
+): RecordWriter {
+  const turns = createLimiter(1);
+  let record = first;
+  let closed = false;
+  return {
+    async write(changes) {
+      if (closed) return;
+      await turns.run(async () => {
+        const next = { ...record, ...changes };
+        await save(next);
+        record = next;
+      });
+    },
+    close() {
+      closed = true;
+      return turns.run(() => Promise.resolve());
+    },
   };
 }

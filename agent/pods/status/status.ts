@@ -6,13 +6,13 @@ import { formatTime } from '#api/meta/time.ts';
 import type { PodObservation } from '../../observe/types.ts';
 import {
   appContainers,
+  hasComeToRest,
   initContainers,
   isSidecar,
   latest,
   succeeded,
   unstartedReason,
 } from '../decide/containers.ts';
-import { hasComeToRest } from '../decide/decide-teardown.ts';
 import type { ContainerSpec, PodProgress, TerminalPhase, WaitingReason } from '../decide/decision-types.ts';
 import { containerStatus, hasBeen, withHistory } from './container-status.ts';
 

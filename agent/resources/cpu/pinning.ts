@@ -1,6 +1,7 @@
 /** Reconciles the cpusets of containers with their assignments: immediately on a change, and periodically for
  *  changes by others. Calls the runtime only for differences. */
-import { asError, type Clock } from '#api/kit/clock.ts';
+import type { Clock } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { createLimiter } from '#api/kit/limiter.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createLoop } from '#api/kit/loop.ts';

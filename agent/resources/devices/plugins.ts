@@ -6,7 +6,8 @@
  *                  the newer one replaces it
  *
  *  Source: upstream's device manager, release 1.24. */
-import { asError, type Clock, type Timer } from '#api/kit/clock.ts';
+import type { Clock, Timer } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { PluginConnection } from './plugin.ts';
 import type { DeviceInventory } from './stock.ts';

@@ -47,7 +47,7 @@ const hint = (nodes: readonly number[], preferred = true): TopologyHint => ({
   preferred,
 });
 
-describe('a container asks for', () => {
+describe('a container requests', () => {
   const pod = (...containers: readonly Partial<Container>[]): Pod => ({
     spec: { containers: containers.map((one, i) => ({ name: `c${i}`, ...one })) },
   });

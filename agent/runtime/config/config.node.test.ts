@@ -16,7 +16,7 @@ import { type ProbeResult } from '../../probes/probe-types.ts';
 import { createProbeRunner } from '../../probes/runner.ts';
 import { createContainerConfig } from './container.ts';
 import { resolveEnv } from './env.ts';
-import { podHostsFile } from './hosts-file.ts';
+import { podHostsFile } from './hostname.ts';
 import { DNS, OWNER, RESOURCES, SECURITY, SETTINGS } from './pod.fixture.ts';
 import { createSandboxConfig } from './sandbox.ts';
 

@@ -8,10 +8,9 @@ import { containerLogName } from '../../logs/paths.ts';
 import type { ContainerKind } from '../../pod-identity/container-kind.ts';
 import { containerAnnotations, containerLabels, type Owner } from '../../pod-identity/labels.ts';
 import { type ContainerGrant, withGrant } from '../../resources/contract.ts';
-import { containerDevices } from './devices.ts';
 import { expandVariables } from './expand.ts';
 import { containerHash } from './hash.ts';
-import { containerMounts } from './mounts.ts';
+import { containerDevices, containerMounts } from './mounts.ts';
 import { containerResources, type ResourceSettings } from './resources.ts';
 import { containerSecurity, type ImageUser, type SecuritySettings } from './security.ts';
 

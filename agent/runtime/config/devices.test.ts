@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { MountedVolume } from '#volumes/contract/volume-manager.ts';
-import { containerDevices, type DevicesInput } from './devices.ts';
+import { containerDevices, type DevicesInput } from './mounts.ts';
 
 const DISK: MountedVolume = {
   name: 'disk',

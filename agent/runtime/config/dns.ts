@@ -1,8 +1,7 @@
-/** DNS settings of a pod, from its policy, the cluster's and the host's. Pure.
- *  Source: upstream's DNS for pods; limits of the C library's resolver, resolv.conf(5). */
+/** DNS settings of a pod, from its policy, the cluster's and the host's resolv.conf. Pure.
+ *  Source: upstream's DNS for pods; format and limits of the C library's resolver, resolv.conf(5). */
 import type { Pod, PodDNSConfig, PodDNSConfigOption } from '#api/gen/core-v1.ts';
 import type { DNSConfig } from '#cri/gen/cri-v1.ts';
-import type { ResolvConf } from './resolv-conf.ts';
 
 export interface DnsSettings {
   /** `clusterDNS` of the configuration. */
@@ -134,3 +133,30 @@ function fitSearches(searches: readonly string[], maxCount: number, maxLength: n
   }
   return retained;
 }
+
+export interface ResolvConf {
+  readonly servers: readonly string[];
+  readonly searches: readonly string[];
+  readonly options: readonly string[];
+}
+
+/** Parses the settings. Of several `search` lines the last one counts, options accumulate. The trailing dot
+ *  of a search domain is removed to detect duplicates.
+ *  Deviation: `domain` is a search list of one, as in the C library; upstream ignores it. */
+export function parseResolvConf(text: string): ResolvConf {
+  const servers: string[] = [];
+  const options: string[] = [];
+  let searches: readonly string[] = [];
+  for (const line of text.split('\n')) {
+    if (line.startsWith('#') || line.startsWith(';')) continue;
+    const [keyword, ...values] = line.trim().split(/\s+/);
+    if (keyword === 'nameserver' && values[0] !== undefined) servers.push(values[0]);
+    else if (keyword === 'search') searches = values.map(withoutTrailingDot);
+    else if (keyword === 'domain') searches = values.slice(0, 1).map(withoutTrailingDot);
+    else if (keyword === 'options') options.push(...values);
+  }
+  return { servers, searches, options: [...new Set(options)] };
+}
+
+const withoutTrailingDot = (domain: string): string =>
+  domain.length > 1 && domain.endsWith('.') ? domain.slice(0, -1) : domain;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { VOCABULARIES } from '#api/vocabulary.ts';
-import { hostNetworkHostsFile, podHostsFile } from './hosts-file.ts';
+import { hostNetworkHostsFile, podHostsFile } from './hostname.ts';
 
 const HEADER = VOCABULARIES.plat.managedHostsHeader;
 const LOCAL = `${HEADER}.

@@ -1,8 +1,10 @@
-/** Mounts of a container, from volumes that are mounted on the host. Pure.
- *  Source: CRI v1 Mount; upstream's rules for the hosts file and the termination log. */
+/** Mounts and block devices of a container, from volumes that are mounted or mapped on the host. Pure.
+ *  Source: CRI v1 Mount and Device; upstream's rules for the hosts file and the termination log, and its
+ *  permissions of block volumes, release 1.24. */
+
 import { posix } from 'node:path';
 import type { Container, EphemeralContainer, Pod, VolumeMount } from '#api/gen/core-v1.ts';
-import type { Mount as CriMount, MountPropagation } from '#cri/gen/cri-v1.ts';
+import type { Mount as CriMount, Device, MountPropagation } from '#cri/gen/cri-v1.ts';
 import type { MessageInput } from '#cri/message.ts';
 import type { MountedVolume } from '#volumes/contract/volume-manager.ts';
 import { expandStrictly } from './expand.ts';
@@ -126,4 +128,31 @@ function propagationOf({ mountPropagation = 'None' }: VolumeMount): MountPropaga
     default:
       return mountPropagation satisfies never;
   }
+}
+
+export interface DevicesInput {
+  readonly container: Pick<Container | EphemeralContainer, 'name' | 'volumeDevices'>;
+  readonly volumes: ReadonlyMap<string, MountedVolume>;
+}
+
+export type DevicesResult =
+  | { readonly kind: 'ok'; readonly devices: readonly Device[] }
+  | { readonly kind: 'error'; readonly message: string };
+
+/** Returns all block devices of the container, or an error naming the unmapped one. */
+export function containerDevices({ container, volumes }: DevicesInput): DevicesResult {
+  const devices: Device[] = [];
+  for (const { name, devicePath } of container.volumeDevices ?? []) {
+    const volume = volumes.get(name);
+    if (volume === undefined) {
+      return { kind: 'error', message: `block volume ${name} of container ${container.name} is not mapped` };
+    }
+    devices.push({
+      containerPath: posix.resolve('/', devicePath),
+      hostPath: volume.hostPath,
+      // Read, write and mknod.
+      permissions: volume.readOnly ? 'r' : 'mrw',
+    });
+  }
+  return { kind: 'ok', devices };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseResolvConf } from './resolv-conf.ts';
+import { parseResolvConf } from './dns.ts';
 
 test.each([
   ['an empty file', '', { servers: [], searches: [], options: [] }],

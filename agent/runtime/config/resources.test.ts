@@ -57,7 +57,7 @@ describe('containerResources', () => {
 
   test.each<[string, ResourceRequirements, Partial<ResourceSettings>, object]>([
     [
-      'nothing asked',
+      'nothing requested',
       {},
       {},
       { cpuShares: 2n, cpuQuota: 0n, cpuPeriod: 100_000n, memoryLimitInBytes: 0n, oomScoreAdj: 1000n },

@@ -5,8 +5,8 @@
 import { spawn } from 'node:child_process';
 import { open, readFile, writeFile } from 'node:fs/promises';
 import { createBackoff } from '#api/kit/backoff.ts';
-import { asError, type Clock, sleep, systemClock } from '#api/kit/clock.ts';
-import { hasCode } from '#api/kit/errno.ts';
+import { type Clock, sleep, systemClock } from '#api/kit/clock.ts';
+import { asError, hasCode } from '#api/kit/errno.ts';
 import { createListeners } from '#api/kit/listeners.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { type ContainerdLayout, containerdLayout, type LayoutOptions } from './layout.ts';

@@ -5,8 +5,7 @@
 import { execFile } from 'node:child_process';
 import { readFile, rm, rmdir } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { asError } from '#api/kit/clock.ts';
-import { hasCode } from '#api/kit/errno.ts';
+import { asError, hasCode } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { PodSandbox, RuntimeService } from '#cri/gen/cri-v1.ts';
 import { cgroupFolders } from './cgroup-paths.ts';

@@ -1,6 +1,6 @@
 /** Clean removal of a managed containerd: a running instance removes its pods itself, so that the network
  *  plugins undo their rules; the rest is purged. */
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { connectRuntime } from '#cri/client/connection.ts';
 import { type ManagedContainerdOptions, startManagedContainerd } from './containerd.ts';
 import { containerdLayout } from './layout.ts';

@@ -1,6 +1,6 @@
 /** Authentication and authorization of requests to the node server.
  *  Source: node API access, document 3 §5. */
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { attributesOf, type NodeAttributes } from './attributes.ts';
 import type { Reviews } from './reviews.ts';

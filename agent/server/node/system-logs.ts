@@ -3,7 +3,7 @@
 import { constants, type Dirent } from 'node:fs';
 import { open, readdir, readlink, realpath, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { LogFileError, openRegularFile } from '../../logs/open-log.ts';
 import type { NodeEndpoint, NodeResponse } from './endpoint.ts';

@@ -1,7 +1,8 @@
 /** Text of files that another program renews, such as certificates. */
 
 import { readFile } from 'node:fs/promises';
-import { asError, type Clock } from '#api/kit/clock.ts';
+import type { Clock } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { createListeners } from '#api/kit/listeners.ts';
 import type { Logger } from '#api/kit/logger.ts';
 

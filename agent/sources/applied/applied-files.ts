@@ -5,7 +5,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseJsonText } from '#api/codec/json-text.ts';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 
 /** Identifies one applied object; `namespace` is empty for a PersistentVolume. */
 export interface AppliedKey {

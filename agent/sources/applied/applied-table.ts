@@ -1,7 +1,7 @@
 /** Applied objects in memory and on disk, always consistent. Not safe for concurrent calls: the store in
  *  `applied.ts` serializes them. */
 import { isDeepStrictEqual } from 'node:util';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { joinSets, rejectedPlace } from '../last-good.ts';

@@ -1,8 +1,7 @@
 /** Maintains a watch on a path, even when the file or directory there is replaced. */
 
 import { realpath, stat } from 'node:fs/promises';
-import { asError } from '#api/kit/clock.ts';
-import { hasCode } from '#api/kit/errno.ts';
+import { asError, hasCode } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { Wait, Waits } from '#api/kit/waits.ts';
 import type { PathChange, PathWatch, WatchPath } from './file-watch.ts';

@@ -1,11 +1,9 @@
 /** Reads one manifest file safely: never blocks on a FIFO, never opens a device, never reads more than the
  *  limit. Does not parse. */
 
-import type { BigIntStats } from 'node:fs';
-import { constants } from 'node:fs';
+import { type BigIntStats, constants } from 'node:fs';
 import { type FileHandle, lstat, open, stat } from 'node:fs/promises';
-import { asError } from '#api/kit/clock.ts';
-import { errorCode } from '#api/kit/errno.ts';
+import { asError, errorCode } from '#api/kit/errno.ts';
 
 /** Attributes that change whenever the file does. */
 export interface FileStamp {

@@ -2,7 +2,7 @@
  *  a check. Uses the raw events of chokidar because the processed ones wait for a stat, do not distinguish a
  *  rename from a write, and omit names behind `..data`. See docs/decisions on watching. */
 import { basename, resolve } from 'node:path';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 
 export type PathChange =
   /** A name in the watched directory was created, removed, renamed (`inPlace` false) or written to. */

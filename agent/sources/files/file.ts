@@ -1,14 +1,16 @@
 /** Source `file`: pods and objects from a manifest directory or a single file. Triggered by inotify, with a
- *  slow recheck as fallback. Never writes. */
+ *  slow recheck as fallback. Publishes a snapshot when it differs from the last. Never writes files. */
+
 import { join, resolve } from 'node:path';
-import { asError, type Clock } from '#api/kit/clock.ts';
+import type { Clock } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createLoop } from '#api/kit/loop.ts';
 import type { Waits } from '#api/kit/waits.ts';
-import type { PodSource, ReadManifests, SourceSink } from '../types.ts';
+import { isSameSet, joinSets, rejectedPlace } from '../last-good.ts';
+import type { ManifestSet, PodSource, ReadManifests, SourceSink } from '../types.ts';
 import { createWatching } from './file-follow.ts';
 import { isIgnoredName, isIndirection } from './file-names.ts';
-import { createPublisher } from './file-publish.ts';
 import { createFileTable } from './file-table.ts';
 import { type PathChange, type WatchPath, watchPath } from './file-watch.ts';
 import { createWriteWatch } from './writes-in-place.ts';
@@ -137,6 +139,43 @@ function createFileRun(
       } finally {
         await watching.close();
       }
+    },
+  };
+}
+
+interface Publisher {
+  /** Publishes a snapshot if it differs from the last. The first one waits until no file is undecided. */
+  content(sets: readonly ManifestSet[], undecided: boolean, nowMs: number): void;
+  recovered(): void;
+  /** @returns whether the snapshot is new */
+  failed(error: Error): boolean;
+}
+
+/** @param deadlineMs when the first snapshot is published despite undecided files (monotonic) */
+function createPublisher(sink: SourceSink, path: string, deadlineMs: number): Publisher {
+  let problem: ManifestSet | undefined;
+  /** The path was read at least once. */
+  let known = false;
+  let last: { readonly set: ManifestSet; readonly partial: boolean } | undefined;
+  return {
+    content(sets, undecided, nowMs) {
+      // A partially written file during startup must not look like a removed pod.
+      if ((last === undefined || last.partial) && undecided && nowMs < deadlineMs) return;
+      const set = joinSets([...sets, ...(problem === undefined ? [] : [problem])]);
+      const partial = !known;
+      if (last !== undefined && last.partial === partial && isSameSet(last.set, set)) return;
+      last = { set, partial };
+      sink({ source: 'file', ...set, ...(partial ? { partial } : {}) });
+    },
+    recovered() {
+      problem = undefined;
+      known = true;
+    },
+    failed(error) {
+      const set = rejectedPlace({ source: 'file', location: path }, `cannot be listed: ${error.message}`);
+      const news = problem?.rejected[0]?.errors[0]?.detail !== set.rejected[0]?.errors[0]?.detail;
+      if (news) problem = set;
+      return news;
     },
   };
 }

@@ -2,7 +2,8 @@
  *  last good one stays in effect. */
 import { createHash } from 'node:crypto';
 import { createBackoff } from '#api/kit/backoff.ts';
-import { asError, type Clock, sleep } from '#api/kit/clock.ts';
+import { type Clock, sleep } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { EMPTY_SET, isSameSet, keepLastGood, rejectedPlace } from '../last-good.ts';
 import type { ManifestSet, PodSource, ReadManifests, SourceSink } from '../types.ts';

@@ -91,6 +91,7 @@ export async function createAdmissionSubsystem(
   if (server !== undefined) return { refuse, waiting: undefined };
   const waiting = createCapacityRetry({
     entries: () => pods().entries(),
+    occupants: () => pods().occupants(),
     refuse: unlessDown(base, room),
     restart: (podUID) => pods().restart(podUID),
   });

@@ -1,6 +1,6 @@
 /** Options of emptyDir volumes, by the feature gates of the node. */
 import { readFile } from 'node:fs/promises';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { EmptyDirOptions } from '#volumes/contract/volume-manager.ts';
 import type { ProjectQuotas } from '#volumes/usage/project-quotas.ts';
 import { featureEnabled } from '../../config/feature-gates.ts';

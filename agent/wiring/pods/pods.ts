@@ -1,28 +1,19 @@
 /** Wires pods with their sources, volumes, images and resources. */
 import { join } from 'node:path';
 import type { Pod } from '#api/gen/core-v1.ts';
-import { createLimiter } from '#api/kit/limiter.ts';
 import type { ObjectReader } from '#api/schema/object-reader.ts';
 import type { VolumeManager } from '#volumes/contract/volume-manager.ts';
 import type { Csi } from '#volumes/csi/csi.ts';
-import { createFlexDrivers } from '#volumes/flex/drivers.ts';
-import { createVolumeManager } from '#volumes/manage/manager.ts';
 import type { RunProgram } from '#volumes/programs/contract.ts';
 import { createRunProgram } from '#volumes/programs/run-program.ts';
 import type { ProjectQuotas } from '#volumes/usage/project-quotas.ts';
-import type { PodCgroups } from '../../cgroups/pod-cgroups.ts';
 import { featureEnabled } from '../../config/feature-gates.ts';
-import { runHandler } from '../../hooks/lifecycle.ts';
-import { createImages } from '../../images/create-images.ts';
 import type { ImageManager } from '../../images/image-manager.ts';
-import type { NodeSettings } from '../../node/node-settings.ts';
 import { createEphemeralClaims, type EphemeralClaims } from '../../objects/ephemeral-claims.ts';
 import { createObjectStore, type ObjectStore } from '../../objects/store.ts';
-import { RuntimeView } from '../../observe/runtime-view.ts';
 import type { CapacityRetry } from '../../pods/capacity-retry.ts';
 import { createWorkerFactory } from '../../pods/factory.ts';
 import { createObjectWatcher } from '../../pods/object-watcher.ts';
-import { createPodOperations, type OperationDeps } from '../../pods/operations/operations.ts';
 import { createPodEvent, type PodEvent } from '../../pods/pod-event.ts';
 import { PodManager, type PodManagerDeps } from '../../pods/pod-manager.ts';
 import { createRecordStore, type RecordStore } from '../../pods/record/record.ts';
@@ -35,12 +26,8 @@ import { createProbeMemory, type ProbeMemory } from '../../probes/memory.ts';
 import { createProbeRunner } from '../../probes/runner.ts';
 import type { ResourceManagers } from '../../resources/contract.ts';
 import type { Devices } from '../../resources/devices/devices.ts';
-import { type AppliedStore, createAppliedStore } from '../../sources/applied/applied.ts';
-import { createSources } from '../../sources/create-sources.ts';
-import { createSourceManager, type SourceManager } from '../../sources/manager.ts';
-import { createManifestReader } from '../../sources/manifest-set.ts';
-import { createSourceReporter, type SourceReporter } from '../../sources/report.ts';
-import { AGENT_VERSION } from '../../version.ts';
+import type { AppliedStore } from '../../sources/applied/applied.ts';
+import type { SourceManager } from '../../sources/manager.ts';
 import type { Base } from '../base.ts';
 import type { RuntimeSubsystem } from '../runtime.ts';
 import type { ServerParts } from '../server-parts.ts';
@@ -48,8 +35,10 @@ import { type AdmissionSubsystem, createAdmissionSubsystem } from './admission.t
 import { type CgroupSubsystem, createCgroupSubsystem } from './cgroups.ts';
 import { createPluginSubsystem } from './device-plugins.ts';
 import { createEmptyDirs } from './empty-dirs.ts';
-import { retryFlexPods } from './flex-retries.ts';
+import { handlerOf, operationDeps, probeIdentity } from './operations.ts';
 import { createResourceSubsystem } from './resource-managers.ts';
+import { createPodSources } from './sources.ts';
+import { createVolumes } from './volumes.ts';
 
 /** Pods, and everything that they are created from. */
 export interface PodSubsystem {
@@ -88,7 +77,7 @@ export async function createPodSubsystem(
   runtimeSubsystem: RuntimeSubsystem,
   server?: ServerParts,
 ): Promise<PodSubsystem> {
-  const { config, clock, log, settings } = base;
+  const { config, clock, log } = base;
   const { rootDir } = config;
   const event = createPodEvent(base.events);
   const objects = createObjectStore();
@@ -122,15 +111,10 @@ export async function createPodSubsystem(
     execSync: execs.execSync,
   });
   const createWorker = createWorkerFactory({
-    clock,
-    log,
-    view: runtimeSubsystem.view,
-    operations: (identity) => createPodOperations(acting, identity),
+    ...acting,
     probes,
     records,
     memory,
-    event,
-    hostIPs: settings.hostIPs,
     runtimeName: () => runtimeSubsystem.identity.name(),
     keepTerminatedVolumes: config.keepTerminatedPodVolumes,
     changed: base.changes.notify,
@@ -161,45 +145,6 @@ export async function createPodSubsystem(
     quotas,
     images: acting.images,
   };
-}
-
-interface VolumeParts {
-  readonly server: ServerParts | undefined;
-  readonly objects: ObjectStore;
-  readonly objectsOf: OperationDeps['objectsOf'];
-  readonly csi: Csi;
-  readonly run: RunProgram;
-  /** Returns the pod manager, once it exists. */
-  readonly pods: () => PodManager;
-  readonly emptyDirs: Awaited<ReturnType<typeof createEmptyDirs>>['options'];
-}
-
-function createVolumes(
-  { config, vocabulary, clock, log, settings, node }: Base,
-  { server, objects, objectsOf, csi, run, emptyDirs, pods }: VolumeParts,
-): VolumeManager {
-  const { rootDir } = config;
-  const { allocatable } = settings;
-  const flexDrivers = createFlexDrivers({ run, dir: config.volumePluginDir, nodeName: node });
-  const volumes = createVolumeManager({
-    rootDir,
-    csi: csi.volumes,
-    run,
-    checksPrograms: config.experimentalCheckNodeCapabilitiesBeforeMount,
-    emptyDirs,
-    flexDrivers,
-    objects,
-    objectsOf,
-    ...(server === undefined ? {} : { undoObjects: withSecretsOf(server.objects, objects) }),
-    clock,
-    log,
-    vocabulary,
-    allocatable,
-    ...(server === undefined ? {} : { accountToken: server.accountToken, expander: server.expander }),
-    reportsVolumes: server !== undefined && config.enableControllerAttachDetach,
-  });
-  flexDrivers.onChange(() => retryFlexPods(pods(), volumes));
-  return volumes;
 }
 
 const workerOf = (manager: PodManager, podUID: string): PodWorker | undefined =>
@@ -245,105 +190,6 @@ function createManager(
     },
   });
 }
-
-function createPodSources(
-  base: Base,
-  server: ServerParts | undefined,
-): Pick<PodSubsystem, 'applied' | 'sources'> & { readonly report: SourceReporter } {
-  const { config, vocabulary, clock, log, node } = base;
-  const { rootDir } = config;
-  const userAgent = `${vocabulary.agentComponent}/${AGENT_VERSION}`;
-  const readManifests = createManifestReader({ clock, nodeName: node, vocabulary });
-  const applied = createAppliedStore({
-    clock,
-    log,
-    nodeName: node,
-    vocabulary,
-    dir: join(rootDir, 'applied'),
-  });
-  const sources = createSourceManager({
-    sources: [
-      ...createSources({ clock, log, waits: base.waits, userAgent }, readManifests, config),
-      applied,
-      ...(server === undefined ? [] : [server.source]),
-    ],
-    clock,
-    log,
-  });
-  const report = createSourceReporter({
-    log,
-    node,
-    event: (involved, type, reason, message) => base.events.event(involved, type, reason, message),
-  });
-  return { applied, sources, report };
-}
-
-/** The volume to tear down may belong to an API pod or to a static pod. */
-const withSecretsOf = (server: ObjectReader, own: ObjectReader): ObjectReader => ({
-  ...server,
-  getSecret: async (namespace, name) =>
-    (await own.getSecret(namespace, name)) ?? server.getSecret(namespace, name),
-});
-
-/** A standalone agent has no RuntimeClass objects: the name of the class is the name of the handler. */
-const handlerOf = ({ spec }: Pod): Promise<string> => Promise.resolve(spec?.runtimeClassName ?? '');
-
-interface PodParts {
-  readonly event: PodEvent;
-  readonly objectsOf: OperationDeps['objectsOf'];
-  readonly serviceEnv: OperationDeps['serviceEnv'];
-  readonly runtimeHandler: OperationDeps['runtimeHandler'];
-  readonly volumes: VolumeManager;
-  readonly resources: ResourceManagers;
-  readonly execSync: ExecSync;
-  readonly cgroups: PodCgroups;
-}
-
-async function operationDeps(
-  base: Base,
-  runtimeSubsystem: RuntimeSubsystem,
-  { execSync, ...parts }: PodParts,
-): Promise<OperationDeps> {
-  const { config, clock, log, settings } = base;
-  const { connection, imageConnection, view, observer, files, links, lost } = runtimeSubsystem;
-  const { runtime } = connection;
-  const podIP = addressOf(view, settings);
-  const { userAgent } = probeIdentity(base);
-  return {
-    ...parts,
-    waits: base.waits,
-    lost,
-    runtime,
-    images: await createImages(
-      { images: imageConnection.images, clock, log, waits: base.waits, env: process.env },
-      config,
-    ),
-    view,
-    observer,
-    files,
-    links,
-    runHandler: (handler, target, signal) =>
-      runHandler({ execSync, podIP, userAgent }, handler, target, signal),
-    starts: createLimiter(config.maxParallelStarts > 0 ? config.maxParallelStarts : defaultStarts(settings)),
-    settings,
-    clock,
-    log,
-  };
-}
-
-/** Four per core: measured to start most pods per second. */
-const defaultStarts = (settings: NodeSettings): number => 4 * settings.cores;
-
-const probeIdentity = ({ vocabulary }: Base): { userAgent: string } => ({
-  userAgent: `${vocabulary.probeUserAgent}/${AGENT_VERSION}`,
-});
-
-const addressOf =
-  (view: RuntimeView, settings: NodeSettings) =>
-  (pod: { spec?: { hostNetwork?: boolean }; metadata?: { uid?: string } }): string => {
-    if (pod.spec?.hostNetwork === true) return settings.hostIPs()[0] ?? '';
-    return view.pod(pod.metadata?.uid ?? '').sandboxes[0]?.ips[0] ?? '';
-  };
 
 function createProbes(
   base: Base,

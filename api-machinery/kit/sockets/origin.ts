@@ -1,5 +1,5 @@
 /** Origin check of requests from browser pages. Browsers present client certificates to every server that
- *  asks, for any page; other credentials must be known to the page. Pure. @see RFC 6455, 10.2 */
+ *  requests one, for any page; other credentials must be known to the page. Pure. @see RFC 6455, 10.2 */
 
 /** Origin sent by the library of upstream's tests, which is not a browser; no foreign page has it. */
 const FIXED_ORIGIN = 'http://localhost';

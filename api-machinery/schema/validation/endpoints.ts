@@ -12,9 +12,13 @@ import {
 import { createBoundedFieldErrors, type FieldErrors } from './field-errors.ts';
 import { validateMetadata } from './metadata.ts';
 
-function validateAddress(errors: FieldErrors, address: EndpointAddress, path: string): void {
+function validateAddress(errors: FieldErrors, address: EndpointAddress, list: string, index: number): void {
   const { ip, hostname = '', nodeName } = address;
-  errors.invalidAll(`${path}.ip`, ip, nonSpecialIpErrors(ip));
+  const reasons = nonSpecialIpErrors(ip);
+  // Without an error there is no path: an object may have ninety thousand addresses.
+  if (reasons.length === 0 && hostname === '' && nodeName === undefined) return;
+  const path = `${list}[${index}]`;
+  errors.invalidAll(`${path}.ip`, ip, reasons);
   if (hostname !== '') errors.invalidAll(`${path}.hostname`, hostname, dns1123LabelErrors(hostname));
   if (nodeName !== undefined) {
     errors.invalidAll(`${path}.nodeName`, nodeName, dns1123SubdomainErrors(nodeName));
@@ -47,9 +51,9 @@ export function validateEndpointsContent(endpoints: Endpoints): readonly FieldEr
       errors.required(path, 'must specify `addresses` or `notReadyAddresses`');
     }
     for (const [at, address] of addresses.entries())
-      validateAddress(errors, address, `${path}.addresses[${at}]`);
+      validateAddress(errors, address, `${path}.addresses`, at);
     for (const [at, address] of notReadyAddresses.entries()) {
-      validateAddress(errors, address, `${path}.notReadyAddresses[${at}]`);
+      validateAddress(errors, address, `${path}.notReadyAddresses`, at);
     }
     for (const [at, port] of ports.entries()) {
       validatePort(errors, port, ports.length > 1, `${path}.ports[${at}]`);

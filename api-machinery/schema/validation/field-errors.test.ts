@@ -77,7 +77,7 @@ describe('boundedFieldErrors', () => {
     expect({ looked, isLast }).toEqual({ looked: MAX_FIELD_ERRORS - 1, isLast: false });
   });
 
-  test('passes on what a check throws, and bounds nothing afterwards', () => {
+  test('passes on the exception of a check, and bounds nothing afterwards', () => {
     const broken = () => {
       throw new RangeError('a mistake');
     };

@@ -1,6 +1,7 @@
 /** Collector of field errors, shared by the validators of one subject. Independent of kinds. */
 
 import type { Int64 } from '../../kit/int64.ts';
+import type { Steps } from '../../kit/steps.ts';
 import type { FieldError, FieldErrorKind } from '../../meta/field-error.ts';
 
 export interface FieldErrors {
@@ -34,20 +35,41 @@ class LimitReached extends Error {
   }
 }
 
+export type FieldCheck = () => readonly FieldError[];
+
 /** The errors that these checks find, one check after the other, until there are `MAX_FIELD_ERRORS`: then the one that is
  *  at work is ended as well. */
-export function boundedFieldErrors(checks: readonly (() => readonly FieldError[])[]): readonly FieldError[] {
+export function boundedFieldErrors(checks: readonly FieldCheck[]): readonly FieldError[] {
   const found: FieldError[] = [];
+  for (const check of checks) {
+    addErrors(found, check);
+    if (found.length >= MAX_FIELD_ERRORS) break;
+  }
+  return found;
+}
+
+/** The same of a large object: each check is a step. */
+export function* boundedFieldErrorsSteps(checks: readonly FieldCheck[]): Steps<readonly FieldError[]> {
+  const found: FieldError[] = [];
+  for (const check of checks) {
+    addErrors(found, check);
+    if (found.length >= MAX_FIELD_ERRORS) break;
+    yield;
+  }
+  return found;
+}
+
+function addErrors(found: FieldError[], check: FieldCheck): void {
+  for (const fieldError of errorsOf(check)) if (found.length < MAX_FIELD_ERRORS) found.push(fieldError);
+}
+
+function errorsOf(check: FieldCheck): readonly FieldError[] {
   try {
-    for (const check of checks) {
-      for (const fieldError of check()) found.push(fieldError);
-      if (found.length >= MAX_FIELD_ERRORS) break;
-    }
+    return check();
   } catch (thrown) {
     if (!(thrown instanceof LimitReached)) throw thrown;
-    found.push(...thrown.errors);
+    return thrown.errors;
   }
-  return found.length > MAX_FIELD_ERRORS ? found.slice(0, MAX_FIELD_ERRORS) : found;
 }
 
 /** A class, because every object that is written needs one, and most have no error. */

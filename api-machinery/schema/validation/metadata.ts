@@ -28,7 +28,8 @@ export function validateMetadata(
   errors.nonNegative(`${path}.generation`, metadata?.generation);
   validateOwners(errors, metadata?.ownerReferences ?? [], `${path}.ownerReferences`);
   for (const [index, finalizer] of (metadata?.finalizers ?? []).entries()) {
-    errors.invalidAll(`${path}.finalizers[${index}]`, finalizer, qualifiedNameErrors(finalizer));
+    const reasons = qualifiedNameErrors(finalizer);
+    if (reasons.length > 0) errors.invalidAll(`${path}.finalizers[${index}]`, finalizer, reasons);
   }
   return [
     ...errors.all,

@@ -45,12 +45,16 @@ export function validateNodeSelectorTerm(errors: FieldErrors, term: NodeSelector
   }
 }
 
+/** Hundreds of thousands fit into an object. */
+const isBlank = ({ matchExpressions, matchFields }: NodeSelectorTerm): boolean =>
+  matchExpressions === undefined && matchFields === undefined;
+
 /** Returns every validation error of a node selector. */
 export function validateNodeSelector(errors: FieldErrors, selector: NodeSelector, path: string): void {
   if (selector.nodeSelectorTerms.length === 0) {
     errors.required(`${path}.nodeSelectorTerms`, 'at least one term is needed');
   }
   for (const [index, term] of selector.nodeSelectorTerms.entries()) {
-    validateNodeSelectorTerm(errors, term, `${path}.nodeSelectorTerms[${index}]`);
+    if (!isBlank(term)) validateNodeSelectorTerm(errors, term, `${path}.nodeSelectorTerms[${index}]`);
   }
 }

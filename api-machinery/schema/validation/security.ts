@@ -19,8 +19,10 @@ const SYSCTL_MAX = 253;
 const IPC_SYSCTLS = ['kernel.shm', 'kernel.msg', 'kernel.sem', 'fs.mqueue.'];
 
 /** Validates a user or group ID by the range of the kernel and the runtime. */
+const isId = (id: Int64): boolean => id >= 0 && id <= MAX_ID;
+
 function validateId(errors: FieldErrors, id: Int64 | undefined, path: string): void {
-  if (id !== undefined && (id < 0 || id > MAX_ID)) {
+  if (id !== undefined && !isId(id)) {
     errors.invalid(path, id, `must be between 0 and ${MAX_ID}, inclusive`);
   }
 }
@@ -97,7 +99,7 @@ export function validatePodSecurity(
     validateId(errors, context[member], `${path}.${member}`);
   }
   for (const [index, group] of (context.supplementalGroups ?? []).entries()) {
-    validateId(errors, group, `${path}.supplementalGroups[${index}]`);
+    if (!isId(group)) validateId(errors, group, `${path}.supplementalGroups[${index}]`);
   }
   if (spec.shareProcessNamespace === true && spec.hostPID === true) {
     errors.invalid(

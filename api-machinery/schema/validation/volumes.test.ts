@@ -80,7 +80,7 @@ const SOURCES: readonly (readonly [
 ];
 
 describe.each(SOURCES)('%s', (source, good, needs) => {
-  it('is valid with what it needs', () => expect(sourceErrors({ [source]: good })).toEqual([]));
+  it('is valid with its required members', () => expect(sourceErrors({ [source]: good })).toEqual([]));
 
   test.each(needs)('needs %s', (member) => {
     const { [member]: _, ...rest } = good;

@@ -3,7 +3,7 @@
 import { dirname, resolve } from 'node:path';
 import type { Section } from '#api/client-config/fields.ts';
 import { parseDocuments } from '#api/codec/documents.ts';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { isMutableObject } from '#api/kit/object.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import {

@@ -17,7 +17,7 @@ export interface ImagePolicyConfig {
 }
 
 const LONGEST_TTL_SECONDS = 1800;
-/** Switches keeping off. */
+/** Disables the cache. */
 const NEVER = -1;
 
 /** Names of either vocabulary are accepted. */

@@ -28,7 +28,7 @@ const TRIES = 5;
 const FACTOR = 1.5;
 const JITTER = 0.2;
 /** Maximum number of cached decisions. */
-const MOST_KEPT = 1024;
+const MAX_CACHED = 1024;
 const TOO_MANY = 429;
 const SERVER_ERROR = 500;
 
@@ -40,15 +40,15 @@ function isPassing(thrown: unknown): boolean {
 
 export function createImageReviewClient(deps: ImageReviewDeps, config: ImagePolicyConfig): ReviewImages {
   const { backend, clock, log, waits, vocabulary, random } = deps;
-  const kept = new Map<string, { readonly verdict: ImageVerdict; readonly untilMs: number }>();
+  const cached = new Map<string, { readonly verdict: ImageVerdict; readonly untilMs: number }>();
 
-  function keep(key: string, verdict: ImageVerdict): void {
+  function store(key: string, verdict: ImageVerdict): void {
     const ttlMs = verdict.allowed ? config.allowMs : config.denyMs;
     if (ttlMs <= 0) return;
-    kept.delete(key);
-    kept.set(key, { verdict, untilMs: clock.now() + ttlMs });
-    const [oldest] = kept.keys();
-    if (kept.size > MOST_KEPT && oldest !== undefined) kept.delete(oldest);
+    cached.delete(key);
+    cached.set(key, { verdict, untilMs: clock.now() + ttlMs });
+    const [oldest] = cached.keys();
+    if (cached.size > MAX_CACHED && oldest !== undefined) cached.delete(oldest);
   }
 
   async function send(text: string, signal: AbortSignal): Promise<ImageVerdict> {
@@ -69,10 +69,10 @@ export function createImageReviewClient(deps: ImageReviewDeps, config: ImagePoli
 
   return async (spec, signal) => {
     const text = reviewText(spec, vocabulary);
-    const known = kept.get(text);
+    const known = cached.get(text);
     if (known !== undefined && known.untilMs > clock.now()) return known.verdict;
     const verdict = await send(text, signal);
-    keep(text, verdict);
+    store(text, verdict);
     return verdict;
   };
 }

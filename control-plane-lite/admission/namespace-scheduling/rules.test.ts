@@ -29,7 +29,7 @@ describe('tolerates', () => {
   ])('%s', (_, wider, narrower, expected) => expect(tolerates(wider, narrower)).toBe(expected));
 });
 
-test('mergeTolerations leaves out what another covers, and doubles', () => {
+test('mergeTolerations leaves out covered tolerations and duplicates', () => {
   const any: Toleration = { key: 'gpu', operator: 'Exists' };
   expect(mergeTolerations([gpu, any, { ...any }, { key: 'y', operator: 'Exists' }])).toEqual([
     any,

@@ -43,8 +43,8 @@ export function tolerates(wider: Toleration, narrower: Toleration): boolean {
   if (!everyKey && key !== (narrower.key ?? '')) return false;
   if (effect !== undefined && effect !== narrower.effect) return false;
   if (effect === 'NoExecute' && tolerationSeconds !== undefined) {
-    const asked = narrower.tolerationSeconds;
-    if (asked === undefined || asked > tolerationSeconds) return false;
+    const seconds = narrower.tolerationSeconds;
+    if (seconds === undefined || seconds > tolerationSeconds) return false;
   }
   return (
     operator === 'Exists' || ((narrower.operator ?? 'Equal') === 'Equal' && (narrower.value ?? '') === value)

@@ -18,7 +18,7 @@ describe('isGrowthAlone', () => {
     ['access modes', { accessModes: ['ReadWriteMany'] }, true, false],
     ['how far it is, without the feature', { resizeStatus: 'NodeExpansionFailed' }, false, false],
     ['how far it is', { resizeStatus: 'NodeExpansionFailed' }, true, true],
-    ['what was set aside for it', { allocatedResources: { storage: '2Gi' } }, true, true],
+    ['its allocated resources', { allocatedResources: { storage: '2Gi' } }, true, true],
   ])('%s: %j', (_, status, withProgress, expected) => {
     expect(isGrowthAlone(claim(status, '2'), claim({}), withProgress)).toBe(expected);
   });

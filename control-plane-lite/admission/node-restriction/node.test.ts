@@ -132,7 +132,7 @@ describe.each(LEAVES)('$path', ({ field, value }) => {
     expect(isAllowed('UPDATE', now, before)).toBe(listed);
   });
 
-  test('may be set through the status if it is on the list or stays what it was', () => {
+  test('may be set through the status if it is on the list or unchanged', () => {
     const isDropped = field.startsWith('spec.') && field !== 'spec.taints';
     expect(isAllowed('UPDATE', nodeWith(value), EMPTY, 'status')).toBe(listed || isDropped);
   });

@@ -23,10 +23,10 @@ function createRounds(): {
 
 test('who comes during a round is in the next one, with all others', async () => {
   const { rounds, work, release } = createRounds();
-  const ask = createBatches(work, { most: 3 });
-  const first = ask('a', '1');
-  const others = ['2', 'bad', '4', '5'].map((item) => ask('a', item).catch((thrown: unknown) => thrown));
-  const elsewhere = ask('b', '1');
+  const submit = createBatches(work, { most: 3 });
+  const first = submit('a', '1');
+  const others = ['2', 'bad', '4', '5'].map((item) => submit('a', item).catch((thrown: unknown) => thrown));
+  const elsewhere = submit('b', '1');
   expect(rounds).toEqual(['a: 1', 'b: 1']);
   release();
   release();
@@ -41,9 +41,9 @@ test('who comes during a round is in the next one, with all others', async () =>
 
 test('an error of a batch is reported to all its members and to no others', async () => {
   const { work, release } = createRounds();
-  const ask = createBatches(work, { most: 9 });
-  const broken = ask('a', 'broken');
-  const next = ask('a', 'next');
+  const submit = createBatches(work, { most: 9 });
+  const broken = submit('a', 'broken');
+  const next = submit('a', 'next');
   release();
   await expect(broken).rejects.toThrow('round');
   release();

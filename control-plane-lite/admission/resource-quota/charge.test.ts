@@ -82,7 +82,7 @@ describe('chargeAll', () => {
     expect(used('a')).toEqual({ pods: '2' });
   });
 
-  test('charges no quota for what another refuses, and none for a dry run', async () => {
+  test('charges no quota if another one is exceeded, and none for a dry run', async () => {
     const quotas = [quota('a', { pods: '9' }, { pods: '0' }), quota('b', { cpu: '1' }, { cpu: '1' })];
     const { write, writes } = createStore(quotas);
     const errors = await chargeAll(write, 'ns', [
@@ -94,7 +94,7 @@ describe('chargeAll', () => {
     expect(writes).toEqual([]);
   });
 
-  test('waits for the first count, is not held by a quota that went, and passes on what fails', async () => {
+  test('waits for the first count, ignores a deleted quota, and passes on errors', async () => {
     const [uncounted, gone] = [quota('new', { pods: '1' }, {}), quota('gone', { pods: '1' }, { pods: '0' })];
     const { write } = createStore([uncounted]);
     expect(messages(await chargeAll(write, 'ns', [charge([uncounted], { pods: '1' })]))).toEqual([
@@ -112,14 +112,14 @@ describe('chargeAll', () => {
         fc.array(fc.record({ hard: amounts, used: amounts }), { minLength: 1, maxLength: 3 }),
         fc.array(fc.record({ delta: amounts, mask: fc.nat(7) }), { maxLength: 12 }),
         fc.nat(2),
-        async (sizes, asked, lost) => {
+        async (sizes, requests, lost) => {
           const texts = ({ pods, cpu }: { pods: number; cpu: number }): Texts => ({
             pods: String(pods),
             cpu: String(cpu),
           });
           const quotas = sizes.map(({ hard, used }, index) => quota(`q${index}`, texts(hard), texts(used)));
           const store = createStore(quotas, lost);
-          const charges = asked.map(({ delta, mask }) =>
+          const charges = requests.map(({ delta, mask }) =>
             charge(
               quotas.filter((_, index) => (mask & (1 << index)) !== 0),
               texts(delta),
@@ -128,7 +128,7 @@ describe('chargeAll', () => {
           const errors = await chargeAll(store.write, 'ns', charges);
           sizes.forEach(({ hard, used }, index) => {
             for (const name of ['pods', 'cpu'] as const) {
-              const granted = asked
+              const granted = requests
                 .filter(({ mask }, each) => errors[each] === undefined && (mask & (1 << index)) !== 0)
                 .reduce((sum, { delta }) => sum + delta[name], 0);
               const after = Number(store.used(`q${index}`)[name]);

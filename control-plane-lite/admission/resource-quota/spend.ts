@@ -35,10 +35,10 @@ export type Spending =
   | { readonly kind: 'free' }
   | { readonly kind: 'refused'; readonly why: string };
 
-/** Returns the quota charged with `asked`, or the reason why it is exceeded. */
-export function spend(purse: Purse, asked: Amounts): Spending {
+/** Returns the quota charged with `amounts`, or the reason why it is exceeded. */
+export function spend(purse: Purse, amounts: Amounts): Spending {
   const { name, hard, used } = purse;
-  const requested = onlyNamed(asked, hard);
+  const requested = onlyNamed(amounts, hard);
   if (requested.size === 0) return { kind: 'free' };
   const unknown = [...requested.keys()].filter((each) => !used.has(each));
   if (unknown.length > 0) {

@@ -13,7 +13,7 @@ describe('secretError', () => {
   test.each<[string, Pod['spec'], RegExp]>([
     ['nothing', { containers: [] }, /^$/],
     [
-      'what is listed',
+      'listed secrets',
       {
         containers: [{ name: 'c', env: env('listed'), envFrom: [{ secretRef: { name: 'listed' } }] }],
         volumes: [{ name: 'v', secret: { secretName: 'listed' } }],

@@ -26,7 +26,7 @@ import type { SeenRequest } from './seen.ts';
 export interface HookCaller {
   /** Returns the response of a webhook that allows the request; `undefined` if the call failed and failures are ignored.
    *  @throws StatusError if the webhook rejects the request, or the call failed and failures are not ignored */
-  ask(hook: Hook, request: AdmissionRequest, seen: SeenRequest): Promise<ReviewResponse | undefined>;
+  call(hook: Hook, request: AdmissionRequest, seen: SeenRequest): Promise<ReviewResponse | undefined>;
 }
 
 export interface HookCallerDeps extends WebhookDeps {
@@ -77,9 +77,9 @@ export function createHookCaller(deps: HookCallerDeps): HookCaller {
     const version = hook.reviewVersions.find((each) => REVIEW_VERSIONS.includes(each));
     if (version === undefined)
       throw new AdmissionReviewError('webhook does not accept known AdmissionReview versions');
-    const asked = { uid: randomUUID(), version };
+    const sent = { uid: randomUUID(), version };
     const turn = turnOf({ signal: request.signal() });
-    const review = reviewBody(request, seen, asked, vocabulary);
+    const review = reviewBody(request, seen, sent, vocabulary);
     const body =
       request.isLarge === true
         ? await finishInTurns(writeJsonSteps(review), turn)
@@ -95,11 +95,11 @@ export function createHookCaller(deps: HookCallerDeps): HookCaller {
       authorization: own?.authorization,
     });
     const reply = await parseReply(response, 'the response is not JSON', turn);
-    return readReview(reply, asked, vocabulary, turn);
+    return readReview(reply, sent, vocabulary, turn);
   }
 
   return {
-    async ask(hook, request, seen) {
+    async call(hook, request, seen) {
       if (request.dryRun && !hook.takesDryRuns)
         throw new StatusError(
           'BadRequest',

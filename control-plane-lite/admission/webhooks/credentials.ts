@@ -1,15 +1,18 @@
 /** Client credentials for webhooks: users of a client configuration file, named after the hosts that they are
  *  for. Source: WebhookAdmissionConfiguration, document 2 §2.7 and §9; upstream's resolver, release 1.24. */
+import { createHash } from 'node:crypto';
 import { dirname, resolve } from 'node:path';
+import { createSecureContext } from 'node:tls';
 import { ClientConfigError } from '#api/client-config/error.ts';
 import type { ClientConfig } from '#api/client-config/model.ts';
 import { parseClientConfig } from '#api/client-config/parse.ts';
 import { type PemSource, resolveClientConfig, type UserCredentials } from '#api/client-config/resolve.ts';
+import type { FollowedFiles, FollowOptions } from '#api/kit/files/follow-files.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { checkKind, type PluginConfig, readPluginConfig } from '../configuration/plugin-config.ts';
 
 export interface HookCredentials {
-  /** The same for the same user. */
+  /** The same for the same user with the same certificate. */
   readonly id: string;
   readonly cert?: string;
   readonly key?: string;
@@ -19,7 +22,7 @@ export interface HookCredentials {
 
 export type FindCredentials = (host: string, port: number) => HookCredentials | undefined;
 
-export interface CredentialsDeps {
+interface CredentialsDeps {
   readonly readFile: (path: string) => Promise<string>;
 }
 
@@ -57,11 +60,16 @@ async function credentialsOf(
       : login === undefined
         ? undefined
         : `Basic ${Buffer.from(login).toString('base64')}`;
-  return {
-    id,
-    ...(certificate === undefined
+  const pair =
+    certificate === undefined
       ? {}
-      : { cert: await textOf(certificate.certificate), key: await textOf(certificate.key) }),
+      : { cert: await textOf(certificate.certificate), key: await textOf(certificate.key) };
+  createSecureContext(pair);
+  // A changed certificate must not use connections of the one before.
+  const digest = createHash('sha256').update(JSON.stringify(pair)).digest('base64');
+  return {
+    id: `${id} ${digest}`,
+    ...pair,
     ...(authorization === undefined ? {} : { authorization }),
   };
 }
@@ -87,15 +95,30 @@ function namesOf(host: string, port: number): readonly string[] {
   return [...wild(`${host}:${port}`), ...(port === HTTPS ? wild(host) : []), EVERY_HOST];
 }
 
-/** Without a configuration, no credentials are presented. @throws PluginConfigError, ClientConfigError, or
- *  Error if a file can't be read */
+/** Follows the file of the configuration, and those that it names; without one, no credentials are presented.
+ *  @throws PluginConfigError, ClientConfigError, or Error if a file can't be read */
 export async function loadHookCredentials(
   config: PluginConfig | undefined,
-  deps: CredentialsDeps,
+  follow: (
+    options: FollowOptions<FindCredentials>,
+  ) => Promise<Pick<FollowedFiles<FindCredentials>, 'current'>>,
 ): Promise<FindCredentials> {
   const file = config === undefined ? '' : fileOf(config);
   if (file === '') return () => undefined;
-  const parsed = parseClientConfig(await deps.readFile(file), file);
+  const { current } = await follow({
+    what: 'credentials for webhooks',
+    paths: [file],
+    parse: ([text = ''], readFile) => readHookCredentials(file, text, { readFile }),
+  });
+  return (host, port) => current()(host, port);
+}
+
+async function readHookCredentials(
+  file: string,
+  text: string,
+  deps: CredentialsDeps,
+): Promise<FindCredentials> {
+  const parsed = parseClientConfig(text, file);
   if (parsed.kind === 'invalid') throw new ClientConfigError(file, parsed.errors);
   const users = new Map<string, HookCredentials>();
   for (const { name } of parsed.config.users) {

@@ -55,7 +55,7 @@ function namedVersion(
 const isServedPart = ({ info }: Resource, subresource: string): boolean =>
   subresource === '' || info.subresources.has(subresource);
 
-/** The version in which the webhook is to be asked; `undefined`: not at all. `namespaceLabels`: of the request's
+/** The version of the objects in the call of the webhook; `undefined`: no call. `namespaceLabels`: of the request's
  *  namespace, or of the object if it is one; absent for what is in none. */
 export function concerns(
   hook: Hook,

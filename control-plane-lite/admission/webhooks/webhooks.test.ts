@@ -17,7 +17,7 @@ describe('matchesRule', () => {
     resources: ['deployments'],
   };
   test.each<[string, Partial<RuleWithOperations>, string, boolean]>([
-    ['what it names', {}, '', true],
+    ['resources that it names', {}, '', true],
     ['no subresource of it', {}, 'scale', false],
     ['every operation', { operations: ['*'] }, '', true],
     ['no other operation', { operations: ['DELETE'] }, '', false],
@@ -29,8 +29,8 @@ describe('matchesRule', () => {
     ['every subresource of it', { resources: ['deployments/*'] }, 'scale', true],
     ['a subresource of all', { resources: ['*/scale'] }, 'scale', true],
     ['everything', { resources: ['*/*'] }, 'scale', true],
-    ['what is in namespaces', { scope: 'Namespaced' }, '', true],
-    ['not what is in none', { scope: 'Cluster' }, '', false],
+    ['namespaced resources', { scope: 'Namespaced' }, '', true],
+    ['no cluster-scoped resources', { scope: 'Cluster' }, '', false],
   ])('%s', (_, change, subresource, matches) => {
     const info = { group: 'apps', version: 'v1', plural: 'deployments', namespaced: true };
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only its names count
@@ -40,7 +40,7 @@ describe('matchesRule', () => {
 });
 
 describe('readReview', () => {
-  const asked = { uid: 'u', version: 'v1' };
+  const sent = { uid: 'u', version: 'v1' };
   const review = (response: object, change: object = {}): unknown => ({
     apiVersion: `admission.${words.apiGroupDomain}/v1`,
     kind: 'AdmissionReview',
@@ -59,7 +59,7 @@ describe('readReview', () => {
       warnings: ['w'],
       auditAnnotations: { a: 'b' },
     };
-    expect(await readReview(review(response), asked, words, yieldToEventLoop)).toEqual({
+    expect(await readReview(review(response), sent, words, yieldToEventLoop)).toEqual({
       allowed: true,
       code: undefined,
       message: '',
@@ -81,11 +81,11 @@ describe('readReview', () => {
     ['a patch of another type', review({ uid: 'u', allowed: true, patch })],
     ['a patch that is none', review({ uid: 'u', allowed: true, patchType: 'JSONPatch', patch: '!' })],
   ])('refuses %s', async (_, given) => {
-    await expect(readReview(given, asked, words, yieldToEventLoop)).rejects.toThrow(AdmissionReviewError);
+    await expect(readReview(given, sent, words, yieldToEventLoop)).rejects.toThrow(AdmissionReviewError);
   });
 });
 
-describe('ask', () => {
+describe('call', () => {
   test('does not call a webhook with side effects for a dry run', async () => {
     const caller = createHookCaller({
       vocabulary: words,
@@ -109,10 +109,10 @@ describe('ask', () => {
       again: false,
     };
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- no more of it is looked at
-    const request = { dryRun: true } as Parameters<typeof caller.ask>[1];
+    const request = { dryRun: true } as Parameters<typeof caller.call>[1];
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it is not looked at
-    const seen = {} as Parameters<typeof caller.ask>[2];
-    await expect(caller.ask(hook, request, seen)).rejects.toMatchObject({
+    const seen = {} as Parameters<typeof caller.call>[2];
+    await expect(caller.call(hook, request, seen)).rejects.toMatchObject({
       reason: 'BadRequest',
       message: 'admission webhook "a.b.c" does not support dry run',
     });

@@ -3,10 +3,19 @@
 import { createHash } from 'node:crypto';
 import type { Secret } from '#api/gen/core-v1.ts';
 import type { Clock } from '#api/kit/clock.ts';
+import { createTransientMap } from '#api/kit/transient.ts';
 import { parseTime } from '#api/meta/time.ts';
 import type { ApiObject, UserInfo } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';
-import type { AuthenticationResult, Authenticator } from '../contract.ts';
+import {
+  type AuthenticationResult,
+  type Authenticator,
+  type Gate,
+  NOT_APPLICABLE,
+  rejected,
+  unavailable,
+} from '../contract.ts';
+import { isSignedBy, readToken, type TokenKey, type UnverifiedToken } from '../jwt.ts';
 import {
   accountGroups,
   accountUser,
@@ -16,15 +25,24 @@ import {
   parseKeptClaims,
   type TokenTerms,
 } from './claims.ts';
-import { readToken, type TokenKey } from './jwt.ts';
+
+/** Counts accepted tokens. */
+export interface AccountTokenCounts {
+  /** Tokens of secrets. */
+  readonly legacy: () => void;
+  /** Tokens with an extended validity: within the requested one, and after it. */
+  readonly valid: () => void;
+  readonly stale: () => void;
+}
 
 export interface AccountTokenDeps {
   readonly clock: Clock;
-  readonly keys: readonly TokenKey[];
+  /** Read for each token, so that keys can be replaced: another list drops what was verified with the one before. */
+  readonly keys: () => readonly TokenKey[];
   /** Accepted issuers. */
   readonly issuers: readonly string[];
   /** Issuer of the tokens in secrets. */
-  readonly keptIssuer: string;
+  readonly storedIssuer: string;
   /** Audiences of this server. */
   readonly audiences: readonly string[];
   /** Domain of the platform's claims and of the keys of the user's extra fields. */
@@ -34,60 +52,132 @@ export interface AccountTokenDeps {
     namespace: string,
     name: string,
   ) => ApiObject | undefined;
+  /** Bounds concurrent verifications of signatures. */
+  readonly verifications: Gate;
+  readonly counts?: AccountTokenCounts;
 }
 
 /** Grace period, in ms, for tokens of a terminating pod after its deletion timestamp. */
 const LEEWAY_MS = 60_000;
 
-/** Number of tokens whose verified signatures are cached: verification dominates the cost of a small request. */
+/** Number of tokens whose verified signatures are cached: verification dominates the cost of a small request. Bad
+ *  ones have a cache of their own, so that they do not evict good ones. */
 const MAX_REMEMBERED = 1024;
 
-const NOT_OURS: AuthenticationResult = { kind: 'none' };
-const rejected = (message: string): AuthenticationResult => ({ kind: 'rejected', message });
+const UNSIGNED = rejected('the service account token is not signed with a key of this server');
+
+/** By digest, so that the duration of a look-up reveals nothing about the tokens. */
+const digestOf = (token: string): string => createHash('sha256').update(token).digest('base64');
 
 export function createAccountTokenAuthenticator(deps: AccountTokenDeps): Authenticator {
-  const remembered = new Map<string, TokenTerms>();
+  const good = createTransientMap<string, TokenTerms>();
+  const bad = createTransientMap<string, AuthenticationResult>();
+  let keys = deps.keys();
 
-  /** Returns the claims of a token after verifying its signature. */
-  function termsOf(text: string): TokenTerms | AuthenticationResult {
-    // By digest, so that the duration of a look-up reveals nothing about the tokens.
-    const digest = createHash('sha256').update(text).digest('base64');
-    const known = remembered.get(digest);
-    if (known !== undefined) return known;
-    const token = readToken(text);
-    if (token === undefined) return NOT_OURS;
-    const issuer = issuerOf(token.claims);
-    const kept = issuer === deps.keptIssuer;
-    if (!kept && !deps.issuers.includes(issuer)) return NOT_OURS;
-    if (!token.verify(deps.keys))
-      return rejected('the service account token is not signed with a key of this server');
-    const terms = kept
-      ? parseKeptClaims(token.claims, deps.domain, deps.audiences)
-      : parseClaims(token.claims, deps.domain);
-    if (terms === undefined) return rejected('the token is not a service account token');
-    remembered.set(digest, terms);
-    const [oldest] = remembered.keys();
-    if (remembered.size > MAX_REMEMBERED && oldest !== undefined) remembered.delete(oldest);
-    return terms;
+  function dropOutdated(): void {
+    const current = deps.keys();
+    if (current === keys) return;
+    keys = current;
+    good.clear();
+    bad.clear();
+  }
+
+  /** Reads a token whose signature was verified. */
+  function termsOf({ claims }: UnverifiedToken): TokenTerms | undefined {
+    return issuerOf(claims) === deps.storedIssuer
+      ? parseKeptClaims(claims, deps.domain, deps.audiences)
+      : parseClaims(claims, deps.domain);
+  }
+
+  async function verify(token: UnverifiedToken, flow: string): Promise<TokenTerms | AuthenticationResult> {
+    const used = keys;
+    const signed = await deps.verifications.run(flow, () => isSignedBy(token, used));
+    const terms = signed ? termsOf(token) : undefined;
+    const result = terms ?? (signed ? rejected('the token is not a service account token') : UNSIGNED);
+    if (used !== keys) return result;
+    const digest = digestOf(token.text);
+    if ('kind' in result) remember(bad, digest, result);
+    else remember(good, digest, result);
+    return result;
+  }
+
+  function judge(
+    terms: TokenTerms,
+    bearerToken: string,
+    audiences: readonly string[] = deps.audiences,
+  ): AuthenticationResult {
+    const nowMs = deps.clock.now();
+    const error =
+      termError(terms, nowMs) ?? existenceError(terms, deps) ?? keptError(terms, bearerToken, deps);
+    if (error !== undefined) return rejected(error);
+    const meant = audiences.filter((audience) => terms.audiences.includes(audience));
+    if (meant.length === 0) {
+      return rejected(`the token is for ${terms.audiences.join(', ')}, not for ${audiences.join(', ')}`);
+    }
+    const annotations = staleness(terms, nowMs, deps);
+    const user = userOf(terms, deps.domain);
+    return { kind: 'user', user, audiences: meant, ...(annotations === undefined ? {} : { annotations }) };
+  }
+
+  async function verifyAndJudge(
+    token: UnverifiedToken,
+    flow: string,
+    audiences: readonly string[] | undefined,
+  ): Promise<AuthenticationResult> {
+    try {
+      const terms = await verify(token, flow);
+      return 'kind' in terms ? terms : judge(terms, token.text, audiences);
+    } catch (thrown) {
+      return unavailable(`the service account token was not verified: ${String(thrown)}`);
+    }
   }
 
   return {
     name: 'service-account',
-    authenticate({ bearerToken, audiences = deps.audiences }) {
-      if (bearerToken === undefined) return NOT_OURS;
-      const terms = termsOf(bearerToken);
-      if ('kind' in terms) return terms;
-      const meant = audiences.filter((audience) => terms.audiences.includes(audience));
-      const error =
-        termError(terms, deps.clock.now()) ??
-        existenceError(terms, deps) ??
-        keptError(terms, bearerToken, deps);
-      if (error !== undefined) return rejected(error);
-      if (meant.length === 0) {
-        return rejected(`the token is for ${terms.audiences.join(', ')}, not for ${audiences.join(', ')}`);
-      }
-      return { kind: 'user', user: userOf(terms, deps.domain), audiences: meant };
+    authenticate({ bearerToken, audiences, flow = '' }) {
+      if (bearerToken === undefined) return NOT_APPLICABLE;
+      dropOutdated();
+      const digest = digestOf(bearerToken);
+      const known = good.get(digest);
+      if (known !== undefined) return judge(known, bearerToken, audiences);
+      const refused = bad.get(digest);
+      if (refused !== undefined) return refused;
+      const token = readToken(bearerToken);
+      if (token === undefined) return NOT_APPLICABLE;
+      const issuer = issuerOf(token.claims);
+      if (issuer !== deps.storedIssuer && !deps.issuers.includes(issuer)) return NOT_APPLICABLE;
+      return verifyAndJudge(token, flow, audiences);
     },
+  };
+}
+
+function remember<T>(
+  cache: ReturnType<typeof createTransientMap<string, T>>,
+  digest: string,
+  result: T,
+): void {
+  cache.set(digest, result);
+  const { value: oldest } = cache.keys().next();
+  if (cache.size > MAX_REMEMBERED && oldest !== undefined) cache.delete(oldest);
+}
+
+/** Counts the use of a token. Returns annotations for one that is used after its requested validity. */
+function staleness(
+  { keptIn, warnAfterSeconds = 0, namespace, account }: TokenTerms,
+  nowMs: number,
+  { counts, domain }: AccountTokenDeps,
+): Readonly<Record<string, string>> | undefined {
+  if (keptIn !== undefined) counts?.legacy();
+  if (warnAfterSeconds === 0) return undefined;
+  const late = Math.floor(nowMs / 1000) - warnAfterSeconds;
+  if (late <= 0) {
+    counts?.valid();
+    return undefined;
+  }
+  counts?.stale();
+  const subject = accountUser(namespace, account.name);
+  return {
+    [`authentication.${domain}/stale-token`]: `subject: ${subject}, seconds after warning threshold: ${late}`,
   };
 }
 

@@ -25,6 +25,8 @@ export interface TokenTerms extends TokenSubject {
   readonly audiences: readonly string[];
   readonly issuedSeconds: number;
   readonly expiresSeconds: number;
+  /** End of the requested validity, of a token whose validity was extended. */
+  readonly warnAfterSeconds?: number | undefined;
 }
 
 export const SERVICE_ACCOUNT_PREFIX = 'system:serviceaccount:';
@@ -43,7 +45,7 @@ const BOUND_MEMBERS = { Pod: 'pod', Secret: 'secret' } as const;
 
 /** `domain`: name of the private claim. */
 export function claimsOf(terms: TokenTerms, domain: string): Readonly<Record<string, unknown>> {
-  const { namespace, account, bound } = terms;
+  const { namespace, account, bound, warnAfterSeconds } = terms;
   return {
     aud: terms.audiences,
     exp: terms.expiresSeconds,
@@ -53,6 +55,7 @@ export function claimsOf(terms: TokenTerms, domain: string): Readonly<Record<str
       namespace,
       ...(bound === undefined ? {} : { [BOUND_MEMBERS[bound.kind]]: { name: bound.name, uid: bound.uid } }),
       serviceaccount: { name: account.name, uid: account.uid },
+      ...(warnAfterSeconds === undefined ? {} : { warnafter: warnAfterSeconds }),
     },
     nbf: terms.issuedSeconds,
     sub: accountUser(namespace, account.name),
@@ -95,6 +98,7 @@ export function parseClaims(claims: Members, domain: string): TokenTerms | undef
     audiences,
     issuedSeconds: secondsOf(nbf) ?? 0,
     expiresSeconds,
+    warnAfterSeconds: secondsOf(own['warnafter']),
   };
 }
 
@@ -107,8 +111,8 @@ function boundObject(own: Members): BoundObject | undefined {
 }
 
 /** Returns the claims of a token in a secret: valid without expiry, as long as the secret exists. */
-export function keptClaimsOf(
-  { namespace, account, secret }: KeptSubject,
+export function storedClaimsOf(
+  { namespace, account, secret }: StoredSubject,
   issuer: string,
   domain: string,
 ): Readonly<Record<string, unknown>> {
@@ -123,14 +127,14 @@ export function keptClaimsOf(
   };
 }
 
-export interface KeptSubject {
+export interface StoredSubject {
   readonly namespace: string;
   readonly account: NamedObject;
-  /** Name of the secret that keeps the token. */
+  /** Name of the secret that stores the token. */
   readonly secret: string;
 }
 
-/** Reads claims of a token that is kept in a secret; such tokens are for the server alone. `undefined`: they are
+/** Reads claims of a token that is stored in a secret; such tokens are for the server alone. `undefined`: they are
  *  others. */
 export function parseKeptClaims(
   claims: Members,

@@ -1,49 +1,62 @@
 /** Issues service account tokens. */
 import type { KeyObject } from 'node:crypto';
-import { claimsOf, type KeptSubject, keptClaimsOf, type TokenSubject } from './claims.ts';
-import { signToken, type TokenKey } from './jwt.ts';
+import { signToken, type TokenKey } from '../jwt.ts';
+import { claimsOf, type StoredSubject, storedClaimsOf, type TokenSubject } from './claims.ts';
+
+/** Validity of a new token. */
+export interface TokenTerm {
+  /** Beginning, wall time in ms. */
+  readonly nowMs: number;
+  readonly seconds: number;
+  /** Requested validity, if it is shorter: clients that use the token for longer are reported. */
+  readonly warnAfterSeconds?: number | undefined;
+}
 
 export interface TokenIssuer {
   /** Audiences of tokens whose request specifies none. */
   readonly audiences: readonly string[];
-  /** `nowMs`: beginning of the validity. `seconds`: its length. */
   readonly issue: (
     subject: TokenSubject,
     audiences: readonly string[],
-    nowMs: number,
-    seconds: number,
-  ) => { readonly token: string; readonly expiresMs: number };
+    term: TokenTerm,
+  ) => Promise<{ readonly token: string; readonly expiresMs: number }>;
   /** Issues a token without expiry for a secret. */
-  readonly issueKept: (subject: KeptSubject) => string;
+  readonly issueStored: (subject: StoredSubject) => Promise<string>;
+}
+
+/** Key that signs tokens. */
+export interface SigningKey {
+  readonly privateKey: KeyObject;
+  readonly key: TokenKey;
 }
 
 export interface TokenIssuerOptions {
-  readonly privateKey: KeyObject;
-  readonly key: TokenKey;
+  /** Read for each token, so that the key can be replaced. */
+  readonly signingKey: () => SigningKey;
   readonly issuer: string;
   /** Issuer of the tokens in secrets. */
-  readonly keptIssuer: string;
+  readonly storedIssuer: string;
   readonly audiences: readonly string[];
   /** Domain of the platform's claims. */
   readonly domain: string;
 }
 
-export function createTokenIssuer({
-  privateKey,
-  key,
-  issuer,
-  keptIssuer,
-  audiences,
-  domain,
-}: TokenIssuerOptions): TokenIssuer {
+export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
+  const { issuer, storedIssuer, audiences, domain } = options;
+  const sign = (claims: object): Promise<string> => {
+    const { privateKey, key } = options.signingKey();
+    return signToken(claims, privateKey, key);
+  };
   return {
     audiences,
-    issue(subject, meant, nowMs, seconds) {
+    async issue(subject, meant, { nowMs, seconds, warnAfterSeconds }) {
       const issuedSeconds = Math.floor(nowMs / 1000);
       const expiresSeconds = issuedSeconds + seconds;
       const terms = { ...subject, issuer, audiences: meant, issuedSeconds, expiresSeconds };
-      return { token: signToken(claimsOf(terms, domain), privateKey, key), expiresMs: expiresSeconds * 1000 };
+      const warning = warnAfterSeconds === undefined ? undefined : issuedSeconds + warnAfterSeconds;
+      const token = await sign(claimsOf({ ...terms, warnAfterSeconds: warning }, domain));
+      return { token, expiresMs: expiresSeconds * 1000 };
     },
-    issueKept: (subject) => signToken(keptClaimsOf(subject, keptIssuer, domain), privateKey, key),
+    issueStored: (subject) => sign(storedClaimsOf(subject, storedIssuer, domain)),
   };
 }

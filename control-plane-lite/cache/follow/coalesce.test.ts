@@ -3,25 +3,25 @@ import { coalesce } from './coalesce.ts';
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-interface Question {
+interface Query {
   readonly resolve: (revision: number) => void;
   readonly reject: (error: Error) => void;
 }
 
-function setUp(): { readonly askNewest: () => Promise<number>; readonly put: Question[] } {
-  const put: Question[] = [];
-  const ask = (): Promise<number> => {
+function setUp(): { readonly readNewest: () => Promise<number>; readonly put: Query[] } {
+  const put: Query[] = [];
+  const query = (): Promise<number> => {
     const { promise, resolve, reject } = Promise.withResolvers<number>();
     put.push({ resolve, reject });
     return promise;
   };
-  return { askNewest: coalesce(ask, setImmediate), put };
+  return { readNewest: coalesce(query, setImmediate), put };
 }
 
 describe('coalesce', () => {
   test('sends one query for all calls of a turn', async () => {
-    const { askNewest, put } = setUp();
-    const results = [askNewest(), askNewest(), askNewest()];
+    const { readNewest, put } = setUp();
+    const results = [readNewest(), readNewest(), readNewest()];
     await turn();
     await turn();
     expect(put).toHaveLength(1);
@@ -30,11 +30,11 @@ describe('coalesce', () => {
   });
 
   test('never returns the result of an earlier query, and sends one query at a time', async () => {
-    const { askNewest, put } = setUp();
-    const first = askNewest();
+    const { readNewest, put } = setUp();
+    const first = readNewest();
     await turn();
     await turn();
-    const later = [askNewest(), askNewest()];
+    const later = [readNewest(), readNewest()];
     await turn();
     await turn();
     expect(put).toHaveLength(1);
@@ -48,11 +48,11 @@ describe('coalesce', () => {
   });
 
   test('a failed query fails its own callers only', async () => {
-    const { askNewest, put } = setUp();
-    const first = askNewest();
+    const { readNewest, put } = setUp();
+    const first = readNewest();
     await turn();
     await turn();
-    const later = askNewest();
+    const later = readNewest();
     put[0]?.reject(new Error('away'));
     await expect(first).rejects.toThrow('away');
     await turn();

@@ -2,7 +2,8 @@
  *  from its last revision; if history no longer reaches that far, lists everything again. Holds no objects:
  *  the target does. */
 import type { Backoff } from '#api/kit/backoff.ts';
-import { asError, type Clock } from '#api/kit/clock.ts';
+import type { Clock } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { describeError } from '#api/kit/error-chain.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createLoop } from '#api/kit/loop.ts';

@@ -17,20 +17,20 @@ function listExpired(): StatusError {
  *  `token` continues at the newest state. */
 function continueExpired(token: string): StatusError {
   const message =
-    'The continue token has expired, the state that the list began with is no longer kept. Start a new list, or ' +
+    'The continue token has expired, the state that the list began with is no longer retained. Start a new list, or ' +
     'use the token in this response for the rest of it as it is now: what was created, changed or deleted since the ' +
     'first page may then be missing or appear.';
   return new StatusError('Expired', message, { metadata: { continue: token } });
 }
 
-/** Maps a failure of the cache to a Status. `asked` is the revision that the request named; `token` continues
+/** Maps a failure of the cache to a Status. `requested` is the revision that the request named; `token` continues
  *  a list at the newest state, if the request was for its next page. */
-export function statusOf(error: CacheError, asked: number, token?: string): StatusError {
+export function statusOf(error: CacheError, requested: number, token?: string): StatusError {
   switch (error.reason) {
     case 'expired':
       return token === undefined ? listExpired() : continueExpired(token);
     case 'future':
-      return tooLargeResourceVersion(asked, error.revision);
+      return tooLargeResourceVersion(requested, error.revision);
     case 'unavailable':
       return new StatusError('ServiceUnavailable', `The store is not available: ${error.message}`, {
         details: { retryAfterSeconds: 1 },
@@ -42,6 +42,6 @@ export function statusOf(error: CacheError, asked: number, token?: string): Stat
 }
 
 /** Returns the Status of a watch that can't start or continue: its message is the cache's. */
-export function watchStatusOf(error: CacheError, asked: number): StatusError {
-  return error.reason === 'expired' ? expired(error.message) : statusOf(error, asked);
+export function watchStatusOf(error: CacheError, requested: number): StatusError {
+  return error.reason === 'expired' ? expired(error.message) : statusOf(error, requested);
 }

@@ -1,6 +1,6 @@
 /** Selects one page of a list from a state. Pure. */
 import type { CachedObject, ListOptions, ListPage } from '../contract.ts';
-import { compareKeys, endOfNamespace } from '../state/keys.ts';
+import { compareKeys, endOfNamespace } from '../state/ordered.ts';
 import { compileSelection, isFiltered } from '../state/selection.ts';
 import type { StateView } from '../state/snapshot.ts';
 

@@ -128,7 +128,7 @@ export class StoredObject implements CachedObject, Droppable {
 
   #hold(object: ApiObject): ApiObject {
     this.#parsed = object;
-    this.#context.parsed.keep(this, this.json.length * PARSED_FACTOR);
+    this.#context.parsed.retain(this, this.json.length * PARSED_FACTOR);
     return object;
   }
 
@@ -143,7 +143,7 @@ export class StoredObject implements CachedObject, Droppable {
     if (known !== undefined) return known;
     const made = make();
     this.#forms.set(name, made);
-    this.#context.forms.keep(new HeldForm(this.#forms, name), made.length);
+    this.#context.forms.retain(new HeldForm(this.#forms, name), made.length);
     return made;
   }
 }

@@ -7,7 +7,7 @@ export interface Droppable {
 
 export interface LruBudget {
   /** Registers data; older entries are evicted while the sum exceeds the budget. */
-  keep(item: Droppable, bytes: number): void;
+  retain(item: Droppable, bytes: number): void;
 }
 
 const COMPACT_AT = 1024;
@@ -17,7 +17,7 @@ export function createLruBudget(budgetBytes: number): LruBudget {
   let head = 0;
   let heldBytes = 0;
   return {
-    keep(item, bytes) {
+    retain(item, bytes) {
       items.push({ item, bytes });
       heldBytes += bytes;
       while (heldBytes > budgetBytes && head < items.length) {

@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { compareKeys } from './keys.ts';
-import { type Cursor, createOrdered } from './ordered.ts';
+import { type Cursor, compareKeys, createOrdered } from './ordered.ts';
 
 function drain(cursor: Cursor<{ readonly key: string }>): readonly string[] {
   const keys: string[] = [];

@@ -1,11 +1,9 @@
 /** Past states of a resource: the current state with the changes since undone. For the few revisions that
  *  lists are being paged at, caches which keys differ, so that each page only inspects newer changes. */
-
 import type { CachedObject } from '../contract.ts';
 import type { StoredObject } from './cached-object.ts';
 import type { History } from './history.ts';
-import { compareKeys } from './keys.ts';
-import { type Cursor, createOrdered, type Keyed, type Ordered } from './ordered.ts';
+import { type Cursor, compareKeys, createOrdered, type Keyed, type Ordered } from './ordered.ts';
 
 /** Lookup of the newest revision of a key. */
 export interface Slot extends Keyed {

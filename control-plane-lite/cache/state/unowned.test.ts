@@ -14,7 +14,7 @@ const change = (key: string, revision: number, deleted = false) => ({
 describe('createUnowned', () => {
   test('gives the state before the changes, and the changes', () => {
     const state = createUnowned();
-    for (const key of ['/a/kept', '/a/changed', '/a/gone', '/b/other']) state.replace(key, value(1));
+    for (const key of ['/a/unchanged', '/a/changed', '/a/gone', '/b/other']) state.replace(key, value(1));
     state.forgetPast(2);
     const changes = [
       change('/a/changed', 3),
@@ -27,7 +27,7 @@ describe('createUnowned', () => {
     expect(state.get('/a/changed')?.revision).toBe(7);
     const taken = state.take('/a/');
     const before = Object.fromEntries([...taken.items].map(([key, { revision }]) => [key, revision]));
-    expect(before).toEqual({ '/a/changed': 1, '/a/gone': 1, '/a/kept': 1 });
+    expect(before).toEqual({ '/a/changed': 1, '/a/gone': 1, '/a/unchanged': 1 });
     expect(taken.changes.map(({ revision }) => revision)).toEqual([3, 5, 6, 7]);
     expect(taken.floor).toBe(2);
     expect([...state.keys()]).toEqual(['/b/other']);
@@ -35,7 +35,7 @@ describe('createUnowned', () => {
     expect(state.take('/b/').changes.map(({ revision }) => revision)).toEqual([4]);
   });
 
-  test('knows nothing of the past before anything was loaded, and of what was given back', () => {
+  test('knows nothing of the past before anything was loaded, nor of keys that were released', () => {
     const state = createUnowned();
     state.replace('/a/x', value(1));
     expect(state.take('/a/').floor).toBeUndefined();

@@ -4,7 +4,7 @@
 import type { CachedObject, EventEncoder, WatchOptions } from '../contract.ts';
 import type { History } from '../state/history.ts';
 import type { Matcher } from '../state/selection.ts';
-import { encodeChange, joinBytes } from './encode.ts';
+import { encodeChange, joinBytes } from './watch-groups.ts';
 
 export interface CatchUpSource {
   readonly history: History;

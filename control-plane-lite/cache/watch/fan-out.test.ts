@@ -86,7 +86,7 @@ describe('watch', () => {
     expect(sink.lines).toEqual(['ADDED n/b 3', 'ADDED n/c 4', 'ADDED n/d 5', 'ADDED n/e 6']);
   });
 
-  test('from a future revision delivers only what comes after it', async () => {
+  test('from a future revision delivers only later changes', async () => {
     await using fixture = createCacheFixture();
     await fixture.start();
     const [early, late] = [createCollectingSink(), createCollectingSink()];

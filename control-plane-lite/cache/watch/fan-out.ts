@@ -1,8 +1,8 @@
 /** Delivers the changes of one resource to its watchers. A new watcher catches up on its own (`catch-up.ts`),
  *  then joins the group with the same selection (`watch-groups.ts`): without a gap, because it joins in the
  *  very turn in which it has caught up, and without duplicates, because earlier changes were flushed
- *  before. */
-import type { Timer } from '#api/kit/clock.ts';
+ *  before. Under load, the changes of several turns of the event loop share one round of writes. */
+import type { Clock, Timer } from '#api/kit/clock.ts';
 import type { ByteSink, CacheChange, EventEncoder, Watch, WatchOptions } from '../contract.ts';
 import { compileSelection } from '../state/selection.ts';
 import { type CatchUp, type CatchUpSource, startCatchUp } from './catch-up.ts';
@@ -128,5 +128,44 @@ export function createFanOut(deps: FanOutDeps): FanOut {
       for (const watcher of starting.keys()) end(watcher, reason);
       for (const watcher of groups.members()) end(watcher, reason);
     },
+  };
+}
+
+export interface Flushable {
+  flush(): void;
+}
+
+/** Rounds take a tenth of the time at most, unless changes would then wait longer than `MAX_WAIT_MS`. */
+const SHARE = 10;
+const MAX_WAIT_MS = 40;
+
+/** Writing to many watchers costs by the write more than by the byte, so rounds of writes have a distance; a single
+ *  change is written immediately. Returns the function that requests a flush. All requests are served together in one later turn: the next
+ *  one, or `everyMs` after the start of the last round, or later if that round took long.
+ *  @param defer runs a task in the next turn */
+export function createFlusher(
+  clock: Pick<Clock, 'monotonic' | 'setTimer'>,
+  everyMs: number,
+  defer: (task: () => void) => void,
+): (flushable: Flushable) => void {
+  let due = new Set<Flushable>();
+  let nextMs = Number.NEGATIVE_INFINITY;
+
+  function flush(): void {
+    const beganMs = clock.monotonic();
+    const round = due;
+    due = new Set();
+    for (const flushable of round) flushable.flush();
+    const tookMs = clock.monotonic() - beganMs;
+    nextMs = beganMs + Math.min(Math.max(everyMs, tookMs * SHARE), Math.max(everyMs, MAX_WAIT_MS));
+  }
+
+  return (flushable) => {
+    if (due.size === 0) {
+      const waitMs = nextMs - clock.monotonic();
+      if (waitMs > 1) clock.setTimer(flush, waitMs);
+      else defer(flush);
+    }
+    due.add(flushable);
   };
 }

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { createFlusher } from './flusher.ts';
+import { createFlusher } from './fan-out.ts';
 
 /** A clock that a flush can advance, as its writing would. */
 function setUp(everyMs: number) {
   let nowMs = 0;
   let timers: { readonly atMs: number; readonly fire: () => void }[] = [];
   let turns: (() => void)[] = [];
-  const ask = createFlusher(
+  const requestFlush = createFlusher(
     {
       monotonic: () => nowMs,
       setTimer(fire, delayMs) {
@@ -35,28 +35,28 @@ function setUp(everyMs: number) {
     timers = timers.filter((timer) => timer.atMs > atMs);
     for (const { fire } of fired) fire();
   };
-  return { ask, flushes, flushable, turn, passTo };
+  return { requestFlush, flushes, flushable, turn, passTo };
 }
 
 describe('flusher', () => {
   test('flushes each requester once, in the next turn', () => {
-    const { ask, flushes, flushable, turn } = setUp(10);
+    const { requestFlush, flushes, flushable, turn } = setUp(10);
     const a = flushable('a');
-    ask(a);
-    ask(flushable('b'));
-    ask(a);
+    requestFlush(a);
+    requestFlush(flushable('b'));
+    requestFlush(a);
     expect(flushes).toEqual([]);
     turn();
     expect(flushes).toEqual(['a 0', 'b 0']);
   });
 
   test('waits until the last round began long enough ago', () => {
-    const { ask, flushes, flushable, turn, passTo } = setUp(10);
+    const { requestFlush, flushes, flushable, turn, passTo } = setUp(10);
     const a = flushable('a');
-    ask(a);
+    requestFlush(a);
     turn();
     passTo(3);
-    ask(a);
+    requestFlush(a);
     turn();
     passTo(9);
     expect(flushes).toEqual(['a 0']);
@@ -69,11 +69,11 @@ describe('flusher', () => {
     [2, 20],
     [30, 40],
   ])('a round of %d ms makes the next wait for %i ms', (tookMs, waitMs) => {
-    const { ask, flushes, flushable, turn, passTo } = setUp(10);
+    const { requestFlush, flushes, flushable, turn, passTo } = setUp(10);
     const a = flushable('a', tookMs);
-    ask(a);
+    requestFlush(a);
     turn();
-    ask(a);
+    requestFlush(a);
     passTo(waitMs - 1);
     expect(flushes).toHaveLength(1);
     passTo(waitMs);

@@ -1,10 +1,48 @@
 /** Groups of current watchers with the same selection and encoding: the bytes of a turn of the event loop are
- *  created once per group and written once to each member. Bookmarks are sent about once a minute. */
+ *  created once per group and written once to each member. An index finds the groups that a change may affect.
+ *  Bookmarks are sent about once a minute. Source: watch events, document 1 §4.5; upstream for objects that enter or
+ *  leave a selection. */
 import type { Timer } from '#api/kit/clock.ts';
-import type { ByteSink, CacheChange, EventEncoder, WatchOptions } from '../contract.ts';
-import { type Matcher, selectionId } from '../state/selection.ts';
-import { encodeChanges } from './encode.ts';
-import { createWatchLanes } from './watch-lanes.ts';
+import type { ByteSink, CacheChange, CachedObject, EventEncoder, WatchOptions } from '../contract.ts';
+import { RestampedObject } from '../state/cached-object.ts';
+import { type Matcher, type NamedSelection, selectionId } from '../state/selection.ts';
+
+/** Returns the bytes of one change's event; `undefined` if the selection doesn't see it. An object that
+ *  leaves the selection is shown as deleted: in its last selected state, with the revision of the change. */
+export function encodeChange(
+  change: CacheChange,
+  matches: Matcher | undefined,
+  encoder: EventEncoder,
+): Buffer | undefined {
+  const { type, current, previous } = change;
+  if (matches === undefined) return encoder.encode(type, current);
+  const isSelected = type !== 'DELETED' && matches(current);
+  const wasSelected = previous !== undefined && matches(previous);
+  if (isSelected) return encoder.encode(wasSelected ? 'MODIFIED' : 'ADDED', current);
+  if (!wasSelected) return undefined;
+  return encoder.encode(
+    'DELETED',
+    type === 'DELETED' ? current : new RestampedObject(previous, current.revision),
+  );
+}
+
+export function joinBytes(parts: readonly Buffer[]): Buffer {
+  return parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts);
+}
+
+/** Returns the bytes of several changes' events, concatenated. */
+function encodeChanges(
+  changes: readonly CacheChange[],
+  matches: Matcher | undefined,
+  encoder: EventEncoder,
+): Buffer {
+  const parts: Buffer[] = [];
+  for (const change of changes) {
+    const bytes = encodeChange(change, matches, encoder);
+    if (bytes !== undefined) parts.push(bytes);
+  }
+  return joinBytes(parts);
+}
 
 export interface Watcher {
   readonly options: WatchOptions;
@@ -134,6 +172,86 @@ export function createWatchGroups(deps: WatchGroupsDeps): WatchGroups {
       const revision = deps.revision();
       if (!watcher.options.bookmarks || watcher.position > revision) return own;
       return Buffer.concat([own, watcher.encoder.bookmark(revision, false)]);
+    },
+  };
+}
+
+/** A property that all objects of a selection share: a field with a value, or the key. */
+interface Lane {
+  /** Absent: the key. */
+  readonly field: string | undefined;
+  readonly value: string;
+}
+
+/** Index of watches by the values they select. Of a thousand watches on the pods of one node each, a change of a pod
+ *  affects one or two. */
+export interface WatchLanes<T> {
+  add(selection: NamedSelection, member: T): void;
+  remove(selection: NamedSelection, member: T): void;
+  /** Returns the watches that any of the changes may affect, each with these changes, in order. */
+  sort(changes: readonly CacheChange[]): Map<T, readonly CacheChange[]>;
+}
+
+function laneOf({ namespace = '', name, fields }: NamedSelection): Lane | undefined {
+  if (name !== undefined) {
+    return { field: undefined, value: namespace === '' ? name : `${namespace}/${name}` };
+  }
+  const first = fields.find(({ equal }) => equal);
+  return first && { field: first.field, value: first.value };
+}
+
+const valueOf = (field: string | undefined, { key, fields }: CachedObject): string =>
+  field === undefined ? key : (fields[field] ?? '');
+
+export function createWatchLanes<T>(): WatchLanes<T> {
+  /** Watches that any change may affect. */
+  const everywhere = new Set<T>();
+  const lanes = new Map<string | undefined, Map<string, Set<T>>>();
+
+  function collect(change: CacheChange, found: Map<T, CacheChange[]>): void {
+    for (const [field, members] of lanes) {
+      const now = valueOf(field, change.current);
+      const before = change.previous === undefined ? now : valueOf(field, change.previous);
+      for (const value of now === before ? [now] : [now, before]) {
+        for (const member of members.get(value) ?? []) {
+          const own = found.get(member);
+          if (own === undefined) found.set(member, [change]);
+          else own.push(change);
+        }
+      }
+    }
+  }
+
+  return {
+    add(selection, member) {
+      const lane = laneOf(selection);
+      if (lane === undefined) {
+        everywhere.add(member);
+        return;
+      }
+      const values = lanes.get(lane.field) ?? new Map<string, Set<T>>();
+      lanes.set(lane.field, values);
+      const members = values.get(lane.value) ?? new Set<T>();
+      values.set(lane.value, members.add(member));
+    },
+    remove(selection, member) {
+      const lane = laneOf(selection);
+      if (lane === undefined) {
+        everywhere.delete(member);
+        return;
+      }
+      const values = lanes.get(lane.field);
+      const members = values?.get(lane.value);
+      members?.delete(member);
+      if (members?.size === 0) values?.delete(lane.value);
+      if (values?.size === 0) lanes.delete(lane.field);
+    },
+    sort(changes) {
+      const found = new Map<T, CacheChange[]>();
+      for (const change of changes) collect(change, found);
+      const sorted = new Map<T, readonly CacheChange[]>(found);
+      if (changes.length > 0) for (const member of everywhere) sorted.set(member, changes);
+      return sorted;
     },
   };
 }

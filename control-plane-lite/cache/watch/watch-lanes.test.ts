@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { parseFieldSelector } from '#api/meta/field-selectors.ts';
 import type { CacheChange, CachedObject } from '../contract.ts';
 import { compileSelection, type NamedSelection } from '../state/selection.ts';
-import { createWatchLanes } from './watch-lanes.ts';
+import { createWatchLanes } from './watch-groups.ts';
 
 const object = (namespace: string, name: string, node: string): CachedObject => {
   const facts: Partial<CachedObject> = {

@@ -137,7 +137,7 @@ describe('decideAttachments, of a volume that is wanted', () => {
       ['recordPodEvents b: multi-attach'],
     ],
     [
-      'counts what another node has attached by itself',
+      'counts volumes that another node has attached by itself',
       [
         place('a', { node: { ...NODE, managed: false }, attachment: attachment('a') }),
         place('b', { pods: one }),
@@ -180,7 +180,7 @@ describe('decideAttachments, of a volume without users', () => {
       ['detach a by force'],
     ],
     [
-      'waits for a node that is out of service, unless recordedMark not to',
+      'waits for a node that is out of service, unless its taint counts',
       place('a', { node: { ...inUse, outOfService: true }, ...held }),
       {},
       [`again in ${FORCE_DETACH_MS}`],
@@ -200,12 +200,12 @@ describe('decideAttachments, of a volume without users', () => {
     ],
     ['is left to the attacher', place('a', { attachment: attachment('a', { deleting: true }) }), {}, []],
     [
-      'and what keeps the attacher from it is recordedMark',
+      'and the error of the attacher is recorded',
       place('a', { node: reported, attachment: attachment('a', stuck) }),
       {},
       ['unreport a by force', 'recordNodeEvent a: detach error t busy'],
     ],
-    ['is not recordedMark of any more', place('a', { node: reported }), {}, ['unreport a']],
+    ['is no longer reported', place('a', { node: reported }), {}, ['unreport a']],
     [
       'stays on a node that detaches by itself',
       place('a', { node: { ...reported, managed: false }, ...held }),
@@ -217,7 +217,7 @@ describe('decideAttachments, of a volume without users', () => {
   });
 });
 
-describe('what pods are recordedMark that wait for another node', () => {
+describe('events of pods that wait for another node', () => {
   const messages = (...others: readonly UsingPod[]): readonly string[] => {
     const places = [place('a', { pods: others, attachment: attachment('a') }), place('b', { pods: one })];
     const { actions } = decideAttachments({

@@ -13,7 +13,7 @@ interface SimNode {
   inUse: boolean;
   mounted: boolean;
   reported: boolean;
-  attachment: 'none' | 'asked' | 'attached' | 'deleting';
+  attachment: 'none' | 'requested' | 'attached' | 'deleting';
 }
 
 const POD: UsingPod = {
@@ -41,7 +41,7 @@ const placeOf = (name: NodeName, { pods, inUse, reported, attachment }: SimNode)
           nodeName: name,
           volumeName: 'v',
           inline: '',
-          attached: attachment !== 'asked',
+          attached: attachment !== 'requested',
           deleting: attachment === 'deleting',
           createdMs: 0,
         },
@@ -76,7 +76,7 @@ function write({ nodes, pending }: Sim, action: Write): void {
   const node = nodes[action.nodeName];
   switch (action.kind) {
     case 'attach':
-      if (node.attachment === 'none') node.attachment = 'asked';
+      if (node.attachment === 'none') node.attachment = 'requested';
       return;
     case 'report':
       node.reported = true;
@@ -119,7 +119,7 @@ function control(sim: Sim, volume: Attachable): void {
 
 /** The attacher executes the pending requests. */
 function serve(node: SimNode): void {
-  if (node.attachment === 'asked') node.attachment = 'attached';
+  if (node.attachment === 'requested') node.attachment = 'attached';
   else if (node.attachment === 'deleting') node.attachment = 'none';
 }
 

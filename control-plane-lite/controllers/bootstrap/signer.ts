@@ -29,14 +29,14 @@ async function signingTokens(context: ControllerContext): Promise<readonly Boots
  *  content to sign. */
 function desiredData(
   { vocabulary }: ControllerContext,
-  { content, keep }: ClusterInfoSettings,
+  { content, reset }: ClusterInfoSettings,
   map: ApiObject | undefined,
   tokens: readonly BootstrapToken[],
 ): Readonly<Record<string, string>> | undefined {
-  if (map === undefined) return withSignatures({ [CLUSTER_KEY]: content }, tokens, vocabulary);
+  if (map === undefined) return withSignatures({ [CLUSTER_KEY]: content() }, tokens, vocabulary);
   const { data = {}, metadata } = typed<ConfigMap>(map);
-  const own = keep && metadata?.labels?.[vocabulary.labelBootstrapping] === CREATED_BY_SERVER;
-  return withSignatures(own ? { ...data, [CLUSTER_KEY]: content } : data, tokens, vocabulary);
+  const own = reset && metadata?.labels?.[vocabulary.labelBootstrapping] === CREATED_BY_SERVER;
+  return withSignatures(own ? { ...data, [CLUSTER_KEY]: content() } : data, tokens, vocabulary);
 }
 
 async function reconcile(
@@ -91,6 +91,7 @@ export const bootstrapSigner: Controller = defineController({
     return {
       reconcile: () => reconcile(context, clusterInfo),
       follows: [
+        { close: context.settings.onTrustChange(() => queue.add(CLUSTER_INFO)) },
         context.cacheOf('secrets').follow(({ current }) => {
           if (isNamedAsToken(current, vocabulary)) queue.add(CLUSTER_INFO);
         }),

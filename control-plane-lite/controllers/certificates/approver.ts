@@ -14,11 +14,11 @@ import { decideServing } from './decide-serving.ts';
 import { addCondition, followRequests, type RequestTools } from './follow-requests.ts';
 
 const MESSAGES: Readonly<Record<ApprovalRight, string>> = {
-  selfnodeclient: 'approved unasked: the node may renew its own client certificate',
-  nodeclient: 'approved unasked: the requestor may have client certificates for nodes',
+  selfnodeclient: 'approved automatically: the node may renew its own client certificate',
+  nodeclient: 'approved automatically: the requestor may have client certificates for nodes',
 };
 
-const SERVING_MESSAGE = 'approved unasked: the node asks for a serving certificate for its own addresses';
+const SERVING_MESSAGE = 'approved automatically: the serving certificate is for addresses of the node';
 
 /** Not yet approvable: a role may still be bound, or an address registered. */
 class NotAllowedYetError extends Error {

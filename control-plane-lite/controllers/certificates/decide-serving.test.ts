@@ -69,12 +69,12 @@ test.each<[string, RequestTraits, string]>([
 });
 
 test('a node gets none for an address that a node on another machine has too', () => {
-  const asked = request({ ...A, ipAddresses: ['10.0.0.1'] });
-  expect(decide(asked, [node('a', ['10.0.0.1']), node('b', ['10.0.0.1'])])).toBe(
+  const requested = request({ ...A, ipAddresses: ['10.0.0.1'] });
+  expect(decide(requested, [node('a', ['10.0.0.1']), node('b', ['10.0.0.1'])])).toBe(
     'address 10.0.0.1 also belongs to node b',
   );
-  expect(decide(asked, [node('a', ['10.0.0.1'], 'm'), node('b', ['10.0.0.1'], 'm')])).toBe('approve');
-  expect(decide(asked, [node('a', ['10.0.0.1'], ''), node('b', ['10.0.0.1'], '')])).toContain(
+  expect(decide(requested, [node('a', ['10.0.0.1'], 'm'), node('b', ['10.0.0.1'], 'm')])).toBe('approve');
+  expect(decide(requested, [node('a', ['10.0.0.1'], ''), node('b', ['10.0.0.1'], '')])).toContain(
     'also belongs to',
   );
 });

@@ -52,8 +52,8 @@ export function decideServing(
     if (content.commonName !== username || signerError('node-serving', content, usages) !== undefined) {
       return LEAVE;
     }
-    const asked = [...content.dnsNames, ...content.ipAddresses];
-    return decideNames(username.slice(NODE_USER_PREFIX.length), asked, nodes);
+    const requested = [...content.dnsNames, ...content.ipAddresses];
+    return decideNames(username.slice(NODE_USER_PREFIX.length), requested, nodes);
   } catch (error) {
     if (!(error instanceof CertificateRequestError)) throw error;
     return LEAVE;
@@ -61,16 +61,20 @@ export function decideServing(
 }
 
 /** Checks that the names belong to the node, and to no node on another machine. */
-function decideNames(nodeName: string, asked: readonly string[], nodes: readonly Node[]): ServingDecision {
+function decideNames(
+  nodeName: string,
+  requested: readonly string[],
+  nodes: readonly Node[],
+): ServingDecision {
   const node = nodes.find(({ metadata }) => metadata?.name === nodeName);
   if (node === undefined) return wait(`node ${nodeName} does not exist yet`);
   const own = namesOf(node);
-  const foreign = asked.find((name) => !own.has(canonical(name)));
+  const foreign = requested.find((name) => !own.has(canonical(name)));
   if (foreign !== undefined) return wait(`${foreign} is not an address of node ${nodeName}`);
   for (const other of nodes) {
     if (other.metadata?.name === nodeName || isSameMachine(node, other)) continue;
     const names = namesOf(other);
-    const taken = asked.find((name) => names.has(canonical(name)));
+    const taken = requested.find((name) => names.has(canonical(name)));
     if (taken !== undefined)
       return wait(`address ${taken} also belongs to node ${other.metadata?.name ?? ''}`);
   }

@@ -227,7 +227,7 @@ describe('removalTime', () => {
     ],
     ['with a certificate that ran out', { conditions: [{ type: 'Approved', at }], certificate }, HOUR / 2],
     [
-      'with what is no certificate',
+      'with text that is no certificate',
       { conditions: [{ type: 'Approved', at }], certificate: 'Zm9v' },
       3 * HOUR,
     ],

@@ -80,8 +80,8 @@ export function decideTerm(options: {
   readonly authorityEndMs: number;
 }): { readonly notBefore: Date; readonly notAfter: Date } {
   const { nowMs, expirationSeconds, longestMs, authorityEndMs } = options;
-  const asked = expirationSeconds === undefined ? longestMs : expirationSeconds * 1000;
-  const ttlMs = Math.min(longestMs, Math.max(asked, SHORTEST_MS));
+  const requestedMs = expirationSeconds === undefined ? longestMs : expirationSeconds * 1000;
+  const ttlMs = Math.min(longestMs, Math.max(requestedMs, SHORTEST_MS));
   const endMs = nowMs + (ttlMs < SHORT_MS ? ttlMs : ttlMs - BACKDATE_MS);
   return {
     notBefore: new Date(nowMs - BACKDATE_MS),

@@ -1,4 +1,4 @@
-/** Signs approved requests of the built-in signers with the server's CAs, or records why a request is
+/** Signs approved requests of the built-in signers with their CAs, or records why a request is
  *  rejected. Source: built-in signers, document 2 §2.5 and §3. */
 
 import { X509Certificate } from 'node:crypto';
@@ -50,7 +50,9 @@ export const certificateSigner: Controller = defineController({
     return followRequests(context, {
       async work(name, object, { change }) {
         const decision = decideSigning(object, vocabulary);
-        if (decision.kind === 'leave') return undefined;
+        const kind = signerKind(object.spec.signerName, vocabulary);
+        const authority = kind === undefined ? undefined : settings.signing.authorityOf(kind);
+        if (decision.kind === 'leave' || authority === undefined) return undefined;
         if (decision.kind === 'reject') {
           log.info(
             { request: name, why: decision.message },
@@ -63,10 +65,8 @@ export const certificateSigner: Controller = defineController({
           return undefined;
         }
         const { usages = [], expirationSeconds, signerName } = object.spec;
-        const isServing = signerKind(signerName, vocabulary) === 'node-serving';
-        const { authority, nodeServingAuthority, longestMs } = settings.signing;
         const pem = await signRequest(
-          { authority: isServing ? nodeServingAuthority : authority, longestMs },
+          { authority, longestMs: settings.signing.longestMs },
           { ...decision, usages, expirationSeconds },
           clock.now(),
         );

@@ -3,7 +3,7 @@
 import { copyJson } from '#api/codec/copy-json.ts';
 import type { CronJob, CronJobStatus, Job } from '#api/gen/batch-v1.ts';
 import type { ObjectReference } from '#api/gen/core-v1.ts';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { formatTime } from '#api/meta/time.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';

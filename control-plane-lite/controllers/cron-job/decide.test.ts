@@ -121,7 +121,7 @@ describe('decideCronJob', () => {
     expect(plan.events.map(({ reason }) => reason)).toEqual(reasons);
   });
 
-  test('replaces what runs', () => {
+  test('replaces running jobs', () => {
     const plan = decide({ policy: 'Replace', status: activeOf('a') }, [jobOf('a')]);
     expect(started(plan)).toBe('12:00:00');
     expect(plan.remove.map(({ name }) => name)).toEqual(['a']);

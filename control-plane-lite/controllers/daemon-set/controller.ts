@@ -3,7 +3,7 @@
 import type { DaemonSet, DaemonSetStatus } from '#api/gen/apps-v1.ts';
 import type { PodTemplateSpec } from '#api/gen/core-v1.ts';
 import { createBackoff } from '#api/kit/backoff.ts';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
 import { membersOf, typed } from '../../resources/view.ts';
 import { type Controller, defineController } from '../skeleton/declaration.ts';

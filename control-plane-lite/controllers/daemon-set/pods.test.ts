@@ -31,7 +31,7 @@ describe('decideEligibility', () => {
     ['a taint against all pods', SPEC, [taint('x', 'NoExecute')], false, false],
     ['a taint with effect PreferNoSchedule', SPEC, [taint('x', 'PreferNoSchedule')], true, true],
     [
-      'what every daemon puts up with',
+      'the tolerations of every daemon',
       SPEC,
       [taint(`node.${domain}/unschedulable`, 'NoSchedule')],
       true,

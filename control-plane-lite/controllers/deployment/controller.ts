@@ -1,7 +1,7 @@
 /** Deployment controller: moves the ReplicaSets of Deployments to the current template. */
 
 import type { Deployment, DeploymentStatus, ReplicaSet } from '#api/gen/apps-v1.ts';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';
 import { type Controller, defineController } from '../skeleton/declaration.ts';

@@ -195,7 +195,7 @@ describe('decideDeployment', () => {
     expect(name(1)).toBe(name(1));
   });
 
-  test('an older template that comes back is the newest revision, and remembers what it was', () => {
+  test('an older template that comes back is the newest revision, and remembers its former revision', () => {
     const plan = decide(deploymentOf(), [setOf('v2', 4, { revision: 1 }), setOf('v3', 0, { revision: 2 })]);
     expect(plan.sets.current?.annotations).toMatchObject({
       [NAMES.revision]: '3',
@@ -343,7 +343,7 @@ describe('status', () => {
     expect(conditionOf(decide(deployment, sets), 'Progressing')).toBeUndefined();
   });
 
-  test('what a ReplicaSet can’t do shows', () => {
+  test('the failure of a ReplicaSet becomes a condition', () => {
     const failure = { type: 'ReplicaFailure', status: 'True', reason: 'FailedCreate', message: 'quota' };
     const plan = decide(deploymentOf(), [setOf('v2', 4, { failure, actual: 0, ...unready })]);
     expect(conditionOf(plan, 'ReplicaFailure')).toMatchObject({ reason: 'FailedCreate', message: 'quota' });

@@ -2,7 +2,7 @@
 
 import { copyJson } from '#api/codec/copy-json.ts';
 import type { Pod } from '#api/gen/core-v1.ts';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import type { ResourceCache, WatchHandle } from '../../cache/contract.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';

@@ -85,10 +85,10 @@ export function decideCollection(
   const states = node.owners.map((owner) => ({ owner, state: view.ownerState(owner) }));
   const uids = (wanted: OwnerState): readonly string[] =>
     states.filter(({ state }) => state === wanted).map(({ owner }) => owner.uid);
-  const kept = states.some(({ state }) => state === 'there' || state === 'unknown');
+  const isOwned = states.some(({ state }) => state === 'there' || state === 'unknown');
   const gone = uids('gone');
   const waiting = uids('waiting');
-  if (kept) {
+  if (isOwned) {
     const leaving = [...gone, ...waiting];
     return leaving.length === 0 ? [] : [{ kind: 'dropOwners', uids: leaving }];
   }

@@ -1,7 +1,7 @@
 /** Job controller: creates pods, counts finished ones, and reports when a job is complete. */
 
 import type { Job, JobStatus } from '#api/gen/batch-v1.ts';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';
 import { type Controller, defineController } from '../skeleton/declaration.ts';

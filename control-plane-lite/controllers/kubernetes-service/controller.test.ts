@@ -9,8 +9,7 @@ import type { ApiObject } from '../../resources/contract.ts';
 import { createResourceRegistry, type ResourceRegistry } from '../../resources/registry.ts';
 import { StoreError } from '../../store/contract.ts';
 import { createMemoryStore } from '../../store/memory-store.fixture.ts';
-import { createAdmissionChain } from '../../verbs/admit.ts';
-import { createVerbs } from '../../verbs/verbs.ts';
+import { createAdmissionChain, createVerbs } from '../../verbs/verbs.ts';
 import { createKubernetesService, type KubernetesService, type ServiceOptions } from './controller.ts';
 import { addressesOf } from './objects.ts';
 

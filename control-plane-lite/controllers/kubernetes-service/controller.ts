@@ -3,7 +3,8 @@
  *  controller of the `default` namespace. */
 
 import type { Service } from '#api/gen/core-v1.ts';
-import { asError, type Clock } from '#api/kit/clock.ts';
+import type { Clock } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createTokenBucket } from '#api/kit/token-bucket.ts';
 import { createWorkQueue } from '#api/kit/work-queue.ts';

@@ -45,7 +45,7 @@ describe('hasMembers', () => {
 });
 
 describe('withOwn', () => {
-  test('keeps what a service was given, but for its ports', () => {
+  test('leaves the fields of an existing service unchanged, apart from its ports', () => {
     const found = {
       apiVersion: 'v1',
       kind: 'Service',
@@ -59,7 +59,7 @@ describe('withOwn', () => {
     });
   });
 
-  test('removes what is to be empty', () => {
+  test('removes empty members', () => {
     const found = { apiVersion: 'v1', kind: 'Endpoints', metadata: { name: 'a' }, subsets: [{}] };
     expect(withOwn(found, {}, { kind: 'Endpoints', subsets: [] })).toEqual({
       apiVersion: 'v1',

@@ -2,7 +2,7 @@
  *  namespace deletion, document 1 §4.1; upstream's namespace controller and its conditions. */
 
 import type { Namespace } from '#api/gen/core-v1.ts';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { formatTime } from '#api/meta/time.ts';
 import type { ApiObject } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';

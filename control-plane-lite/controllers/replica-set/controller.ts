@@ -3,7 +3,7 @@
 import type { ReplicaSet, ReplicaSetStatus } from '#api/gen/apps-v1.ts';
 import type { PodTemplateSpec, ReplicationController } from '#api/gen/core-v1.ts';
 import type { LabelSelector } from '#api/gen/meta-v1.ts';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { formatTime } from '#api/meta/time.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';

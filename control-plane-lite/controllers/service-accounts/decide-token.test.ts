@@ -25,7 +25,7 @@ describe('decideTokenSecret', () => {
 });
 
 describe('filledData', () => {
-  test('keeps the token and what else is there', () => {
+  test('retains the token and other data', () => {
     const data = { token: encode('t'), more: 'm', namespace: encode('own') };
     expect(filledData({ data }, content, encode('new'))).toEqual({ ...data, 'ca.crt': encode('PEM') });
   });

@@ -42,7 +42,7 @@ async function reconcileSecret(
   account: ApiObject | undefined,
 ): Promise<void> {
   const secret = entry.object();
-  const { rootAuthority: authority } = parts.context.settings;
+  const authority = parts.context.settings.rootAuthority();
   const content = { authority, namespace: entry.namespace };
   const known = account === undefined ? undefined : typed<ServiceAccount>(account);
   const action = decideTokenSecret(typed<Secret>(secret), known, content, parts.names);
@@ -77,9 +77,10 @@ async function fill(
   needsToken: boolean,
 ): Promise<void> {
   const { verbs, caller, fieldManager } = context.client;
-  const { tokenIssuer, rootAuthority: authority } = context.settings;
+  const { tokenIssuer, rootAuthority } = context.settings;
+  const authority = rootAuthority();
   const subject = { namespace, account: { name: account, uid }, secret: name };
-  const token = needsToken ? Buffer.from(tokenIssuer.issueKept(subject)).toString('base64') : '';
+  const token = needsToken ? Buffer.from(await tokenIssuer.issueStored(subject)).toString('base64') : '';
   await unlessGone(() =>
     verbs.update({
       ref: { resource: context.resourceOf('secrets'), namespace, name },
@@ -100,8 +101,16 @@ function follow(parts: Parts): readonly WatchHandle[] {
   const { queue, vocabulary } = parts.context;
   const tokenType = tokenSecretType(vocabulary.domain);
   const byAccount = createReferences();
+  const secrets = parts.context.cacheOf('secrets');
+  async function requeueAll(): Promise<void> {
+    const { items } = await secrets.list({ labels: [], fields: [] });
+    for (const { key, fields } of items) if (fields['type'] === tokenType) queue.add(key);
+  }
+
+  const close = parts.context.settings.onTrustChange(() => void requeueAll());
   return [
-    parts.context.cacheOf('secrets').follow(({ type, current, previous }) => {
+    { close },
+    secrets.follow(({ type, current, previous }) => {
       if (previous !== undefined) byAccount.remove(accountOf(parts, previous), current.key);
       if (type === 'DELETED' || current.fields['type'] !== tokenType) return;
       byAccount.add(accountOf(parts, current), current.key);

@@ -10,8 +10,7 @@ import { coreKinds } from '../../resources/core/table.ts';
 import { groupKinds } from '../../resources/groups/table.ts';
 import { createResourceRegistry } from '../../resources/registry.ts';
 import { createMemoryStore } from '../../store/memory-store.fixture.ts';
-import { createAdmissionChain } from '../../verbs/admit.ts';
-import { createVerbs } from '../../verbs/verbs.ts';
+import { createAdmissionChain, createVerbs } from '../../verbs/verbs.ts';
 import { createChildren } from '../workloads-kit/children.ts';
 import { podFacts } from '../workloads-kit/pod-facts.ts';
 import type { ControllerHost } from './run.ts';
@@ -29,14 +28,14 @@ const unused = (): never => {
 /** Settings of a server without aggregated servers. */
 const SETTINGS: ControllerSettings = {
   authorizer: { authorize: unused },
-  tokenIssuer: { issueKept: unused },
-  rootAuthority: 'PEM',
+  tokenIssuer: { issueStored: unused },
+  rootAuthority: () => 'PEM',
+  onTrustChange: () => () => undefined,
   signing: {
-    authority: { certificate: '', key: '' },
-    nodeServingAuthority: { certificate: '', key: '' },
+    authorityOf: unused,
     longestMs: 3_600_000,
   },
-  clusterInfo: { content: '{}', keep: true },
+  clusterInfo: { content: () => '{}', reset: true },
   nodeHealth: { graceMs: 40_000, startupGraceMs: 60_000 },
   terminatedPods: 0,
   pendingCharges: { of: () => [] },

@@ -3,23 +3,22 @@ import type { Identity } from '#api/pki/certificate.ts';
 import type { TokenIssuer } from '../../authn/service-account/issuer.ts';
 import type { Authorizer } from '../../authz/contract.ts';
 import type { PendingCharges } from '../../quota/pending.ts';
+import type { SignerKind } from '../../resources/groups/certificates/signers.ts';
 
-/** CAs of the built-in signers. */
 export interface SigningSettings {
-  readonly authority: Identity;
-  /** For the serving certificates of node agents. */
-  readonly nodeServingAuthority: Identity;
+  /** Returns the CA of a built-in signer, read for each request; `undefined`: another program signs. */
+  readonly authorityOf: (kind: SignerKind) => Identity | undefined;
   /** Maximum duration, in ms. */
   readonly longestMs: number;
 }
 
 /** The cluster-info ConfigMap. */
 export interface ClusterInfoSettings {
-  /** Default content of the ConfigMap. */
-  readonly content: string;
+  /** Returns the default content of the ConfigMap. */
+  readonly content: () => string;
   /** Resets the content of a ConfigMap that this server created to the default; not where several servers
    *  share a store. */
-  readonly keep: boolean;
+  readonly reset: boolean;
 }
 
 export interface NodeHealthLimits {
@@ -53,9 +52,12 @@ export interface OtherContent {
 
 export interface ControllerSettings {
   readonly authorizer: Pick<Authorizer, 'authorize'>;
-  readonly tokenIssuer: Pick<TokenIssuer, 'issueKept'>;
-  /** PEM of the CA for clients inside the cluster. */
-  readonly rootAuthority: string;
+  readonly tokenIssuer: Pick<TokenIssuer, 'issueStored'>;
+  /** Returns the PEM of the CAs for clients inside the cluster. */
+  readonly rootAuthority: () => string;
+  /** Calls the listener when `rootAuthority` or the content of cluster-info has changed.
+   *  @returns a function that ends the subscription */
+  readonly onTrustChange: (listener: () => void) => () => void;
   readonly signing: SigningSettings;
   /** Absent: bootstrap tokens are disabled. */
   readonly clusterInfo: ClusterInfoSettings | undefined;

@@ -87,7 +87,7 @@ describe('executeClaims', () => {
     claims,
   };
 
-  test('sets references and takes them away; what is gone is not counted', async () => {
+  test('sets and removes references; deleted objects are not counted', async () => {
     const world = createWorld(
       object('set'),
       object('kept'),
@@ -114,14 +114,14 @@ describe('executeClaims', () => {
 describe('adoptChild', () => {
   const ref = { resource, namespace: '', name: 'found' };
 
-  test('leaves what another took', async () => {
+  test('leaves objects that another owner adopted', async () => {
     const world = createWorld(object('found', { ownerReferences: [reference('uid-else')] }));
     await expect(adoptChild(world, ref, 'uid-found', reference('uid-set'))).rejects.toMatchObject({
       reason: 'Conflict',
     });
   });
 
-  test('leaves what has become another object', async () => {
+  test('leaves an object that was recreated', async () => {
     const world = createWorld(object('found', { uid: 'uid-new' }));
     await expect(adoptChild(world, ref, 'uid-found', reference('uid-set'))).rejects.toMatchObject({
       reason: 'NotFound',

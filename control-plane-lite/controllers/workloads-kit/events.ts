@@ -1,7 +1,8 @@
 /** Event recorder of the controllers. Repeated events increment a count, and events per object are
  *  rate-limited. Recording never blocks a controller, and losing an event is not a failure. Source: core/v1
  *  Event; upstream's event correlation (spam filter and duplicates), release 1.24. */
-import { asError, type Clock } from '#api/kit/clock.ts';
+import type { Clock } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createTokenBucket, type TokenBucket } from '#api/kit/token-bucket.ts';
 import { formatTime } from '#api/meta/time.ts';

@@ -33,12 +33,12 @@ describe('slowStart', () => {
   });
 
   test('begins nothing after a batch in which something failed', async () => {
-    const asked: number[] = [];
+    const calls: number[] = [];
     const result = await slowStart(100, (index) => {
-      asked.push(index);
+      calls.push(index);
       return index === 2 ? Promise.reject(new Error('no')) : Promise.resolve();
     });
-    expect(asked).toEqual([0, 1, 2]);
+    expect(calls).toEqual([0, 1, 2]);
     expect(result).toMatchObject({ succeeded: 2, error: { message: 'no' } });
   });
 });
@@ -61,21 +61,21 @@ describe('hashWord', () => {
 
 describe('expectations', () => {
   test('wait for the cache once something was written, and only then', async () => {
-    let asked = 0;
+    let calls = 0;
     const expectations = createExpectations({
       waitForNewest() {
-        asked += 1;
-        return asked === 1 ? Promise.reject(new Error('away')) : Promise.resolve();
+        calls += 1;
+        return calls === 1 ? Promise.reject(new Error('away')) : Promise.resolve();
       },
     });
     await expectations.met('a');
-    expect(asked).toBe(0);
+    expect(calls).toBe(0);
     expectations.expect('a');
     await expectations.met('b');
     await expect(expectations.met('a')).rejects.toThrow('away');
     await expectations.met('a');
     await expectations.met('a');
-    expect(asked).toBe(2);
+    expect(calls).toBe(2);
   });
 });
 

@@ -3,7 +3,7 @@
 import { copyJson } from '#api/codec/copy-json.ts';
 import type { PodTemplateSpec } from '#api/gen/core-v1.ts';
 import type { OwnerReference } from '#api/gen/meta-v1.ts';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
 import type { Caller, Verbs } from '../../verbs/contract.ts';

@@ -1,6 +1,6 @@
 /** Slow start: creates objects in batches of one, two, four and so on, so that a persistent error occurs once
  *  and not a thousand times. Source: upstream's slow start batches. */
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 
 export interface SlowStart {
   readonly succeeded: number;

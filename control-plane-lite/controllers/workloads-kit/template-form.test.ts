@@ -37,7 +37,7 @@ const withContainer = (members: object): PodTemplateSpec => ({
 });
 
 describe('the data of a revision', () => {
-  it('is what upstream prints of the template, byte by byte', () => {
+  it('has the bytes of upstream’s template', () => {
     expect(embeddedText(revisionData(template))).toBe(TEXT);
     expect(embeddedText(revisionData(withContainer({ resources: {}, env: [] })))).toBe(TEXT);
   });

@@ -85,7 +85,7 @@ describe('readReview', () => {
   });
 });
 
-test('reviewBody is what upstream’s webhooks read', () => {
+test('reviewBody has the form that upstream’s webhooks read', () => {
   expect(reviewBody(request)).toEqual({
     kind: 'ConversionReview',
     apiVersion: 'apiextensions.example/v1',

@@ -44,7 +44,7 @@ const must = (options: Partial<ConversionOptions>): Conversion => {
 };
 
 describe('customConversion', () => {
-  test('is none where stored bytes are what is served', () => {
+  test('is none where stored bytes are served', () => {
     expect(conversion({})).toBeUndefined();
     expect(conversion({ outdated: true })).toBeDefined();
     expect(conversion({ storedVersions: ['v2', 'v1'] })).toBeDefined();
@@ -70,12 +70,12 @@ describe('customConversion', () => {
   });
 
   test('converts all objects of another version in one request', async () => {
-    const asked: string[] = [];
+    const conversions: string[] = [];
     const made = must({
       version: 'v2',
       storedVersions: ['v1', 'v2'],
       elsewhere: (objects, apiVersion) => {
-        asked.push(`${objects.map(({ metadata }) => metadata.name).join()} to ${apiVersion}`);
+        conversions.push(`${objects.map(({ metadata }) => metadata.name).join()} to ${apiVersion}`);
         return Promise.resolve(objects.map((object) => ({ ...object, apiVersion, two: 'made', odd: 1 })));
       },
     });
@@ -90,6 +90,6 @@ describe('customConversion', () => {
     expect(await made.manyFromStorage?.([named('b', 'v2')])).toEqual([named('b', 'v2')]);
     expect(await made.fromStorage(named('b', 'v2'))).toEqual(named('b', 'v2'));
     expect(await made.toStorage(named('d', 'v2'))).toEqual(named('d', 'v1'));
-    expect(asked).toEqual(['a,c to shop.example/v2', 'd to shop.example/v1']);
+    expect(conversions).toEqual(['a,c to shop.example/v2', 'd to shop.example/v1']);
   });
 });

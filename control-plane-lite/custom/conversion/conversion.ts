@@ -1,6 +1,7 @@
 /** Converts custom objects between versions: with strategy None only the version is renamed, otherwise the
  *  webhook converts. Fields unknown to the target version are pruned. Source: apiextensions/v1,
  *  CustomResourceConversion. */
+import { finishInTurns, type Turns } from '#api/kit/steps.ts';
 import type { ApiObject, Conversion } from '../../resources/contract.ts';
 import type { CustomSchema } from '../schema/custom-schema.ts';
 
@@ -63,15 +64,30 @@ export function customConversion(options: ConversionOptions): Conversion | undef
     return pruned(converted, to);
   }
 
+  /** Only what changes nothing but the version is cut: webhooks have their own turns. */
+  async function inTurns(object: ApiObject, to: string, turns: Turns): Promise<ApiObject> {
+    const before = outdated ? schemas.get(versionOf(object)) : undefined;
+    const ready = before === undefined ? object : await finishInTurns(before.adoptSteps(object), turns);
+    return versionOf(ready) === to ? ready : prunedInTurns(ready, to, turns);
+  }
+
+  async function prunedInTurns(object: ApiObject, to: string, turns: Turns): Promise<ApiObject> {
+    const next = { ...object, apiVersion: `${group}/${to}` };
+    const schema = schemas.get(to);
+    return schema === undefined ? next : finishInTurns(schema.pruneSteps(next), turns);
+  }
+
   return {
     id: `${options.id}/${version}`,
-    fromStorage(object) {
+    fromStorage(object, turns) {
+      if (turns !== undefined && elsewhere === undefined) return inTurns(object, version, turns);
       const ready = current(object);
       if (versionOf(ready) === version) return ready;
       return elsewhere === undefined ? renamed(ready, version) : one(ready, version, elsewhere);
     },
-    toStorage(object) {
+    toStorage(object, turns) {
       if (version === storage) return object;
+      if (turns !== undefined && elsewhere === undefined) return prunedInTurns(object, storage, turns);
       return elsewhere === undefined ? renamed(object, storage) : one(object, storage, elsewhere);
     },
     ...(isMixed && elsewhere !== undefined ? { takesTime: true, manyFromStorage } : {}),

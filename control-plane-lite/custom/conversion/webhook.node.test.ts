@@ -53,16 +53,16 @@ beforeAll(async () => {
         more();
         return;
       }
-      const { kind, apiVersion, request: asked } = JSON.parse(Buffer.concat(pieces).toString()) as Review;
-      const convertedObjects = asked.objects.map((object) => ({
+      const { kind, apiVersion, request: review } = JSON.parse(Buffer.concat(pieces).toString()) as Review;
+      const convertedObjects = review.objects.map((object) => ({
         ...object,
-        apiVersion: asked.desiredAPIVersion,
+        apiVersion: review.desiredAPIVersion,
       }));
       response.end(
         JSON.stringify({
           kind,
           apiVersion,
-          response: { uid: asked.uid, result: { status: 'Success' }, convertedObjects },
+          response: { uid: review.uid, result: { status: 'Success' }, convertedObjects },
         }),
       );
     });

@@ -40,11 +40,11 @@ export function createWebhookConverter(deps: WebhookDeps, options: WebhookOption
   const reviewVersion =
     webhook.conversionReviewVersions.find((version) => REVIEW_VERSIONS.includes(version)) ?? 'v1';
 
-  async function review(asked: ReviewRequest): Promise<readonly ApiObject[]> {
-    const body = Buffer.from(JSON.stringify(reviewBody(asked)));
+  async function review(request: ReviewRequest): Promise<readonly ApiObject[]> {
+    const body = Buffer.from(JSON.stringify(reviewBody(request)));
     const what = `conversion webhook for ${kind}`;
     const response = await callWebhook(deps, webhookTarget(client, deps), { what, body, agent, timeoutMs });
-    return readReview(parseResponse(response), asked);
+    return readReview(parseResponse(response), request);
   }
 
   return async (objects, desiredApiVersion) => {

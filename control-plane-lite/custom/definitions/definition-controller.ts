@@ -180,9 +180,9 @@ class DefinitionController {
     const finalizer = cleanupFinalizer(vocabulary.apiGroupDomain);
     if (definition.metadata?.finalizers?.includes(finalizer) !== true) return undefined;
     const objects = storedObjects(definition, vocabulary);
-    const kept = cache.resource(objects.storage);
+    const instances = cache.resource(objects.storage);
     const selection = { labels: [], fields: [] };
-    if (kept.size > 0) {
+    if (instances.size > 0) {
       await this.#terminating(
         name,
         'InstanceDeletionInProgress',
@@ -194,7 +194,7 @@ class DefinitionController {
       await verbs.deleteCollection({ ...request, resource: objects, selection, caller: this.#caller });
       await cache.waitForNewest();
     }
-    if (kept.size > 0) return LOOK_AGAIN_MS;
+    if (instances.size > 0) return LOOK_AGAIN_MS;
     await this.#terminating(name, 'InstanceDeletionCompleted', 'removed all instances', false);
     await this.#release(name, finalizer);
     return undefined;
@@ -203,9 +203,9 @@ class DefinitionController {
   /** The last object to go makes the definition due. */
   #watchEnd(name: string, { storage }: Resource): void {
     if (this.#emptying.has(name)) return;
-    const kept = this.#deps.cache.resource(storage);
-    const handle = kept.follow(({ type }) => {
-      if (type === 'DELETED' && kept.size === 0) this.#queue.add(name);
+    const instances = this.#deps.cache.resource(storage);
+    const handle = instances.follow(({ type }) => {
+      if (type === 'DELETED' && instances.size === 0) this.#queue.add(name);
     });
     this.#emptying.set(name, handle);
   }

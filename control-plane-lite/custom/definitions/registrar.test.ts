@@ -109,7 +109,7 @@ describe('followDefinitions', () => {
   const served = (name = 'v1', plural = 'cakes'): Resource | undefined =>
     registry.find('shop.example', name, plural);
 
-  test('serves what is established, and nothing else', async () => {
+  test('serves established definitions only', async () => {
     await put(definition({ established: false }));
     expect(served()).toBeUndefined();
     await put(definition());
@@ -117,7 +117,7 @@ describe('followDefinitions', () => {
     expect(registry.findKind('shop.example/v1', 'Cake')).toBe(served());
   });
 
-  test('one change of a definition is one change of the registry, and retires what was there', async () => {
+  test('one change of a definition is one change of the registry, and retires the earlier resources', async () => {
     await put(definition());
     const first = served();
     const { generation } = registry;
@@ -129,7 +129,7 @@ describe('followDefinitions', () => {
     expect(served()?.stored).toBeUndefined();
   });
 
-  test('leaves alone what a change of labels or conditions does not touch', async () => {
+  test('leaves resources unchanged by a change of labels or conditions', async () => {
     await put(definition());
     const first = served();
     const { generation } = registry;
@@ -139,7 +139,7 @@ describe('followDefinitions', () => {
     expect(registry.generation).toBe(generation);
   });
 
-  test('what is stored stands behind a served version even if its own is not served', async () => {
+  test('the stored version is behind a served one even if it is not served itself', async () => {
     await put(definition({ versions: [version('v1', { served: false }), version('v2')] }));
     expect(served('v1')).toBeUndefined();
     expect(served('v2')).toMatchObject({ storage: { apiVersion: 'shop.example/v1' } });
@@ -167,7 +167,7 @@ describe('followDefinitions', () => {
     expect(cache.resource(storage).size).toBe(1);
   });
 
-  test('never replaces what is the platform’s own', async () => {
+  test('never replaces built-in resources', async () => {
     if (storageClasses === undefined) throw new Error('no storage classes');
     const { group, plural } = storageClasses.info;
     await put(definition({ group, plural }));

@@ -2,7 +2,7 @@
  *  the established ones. Source: apiextensions/v1. */
 
 import type { CustomResourceDefinition } from '#api/gen/apiextensions-v1.ts';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { Cache, CacheChange, CachedObject, WatchHandle } from '../../cache/contract.ts';

@@ -46,7 +46,7 @@ const unknownOf = (schema: CustomSchema, members: Json): readonly string[] =>
 const text = { type: 'string' };
 const free = { type: 'object', [x('preserve-unknown-fields')]: true };
 
-describe('decode leaves out what the schema lacks', () => {
+describe('decode leaves out undeclared members', () => {
   test.each<readonly [string, Json, Json, Json, readonly string[]]>([
     ['a member', { a: text }, { a: '1', b: 2 }, { a: '1' }, ['b']],
     [
@@ -61,9 +61,15 @@ describe('decode leaves out what the schema lacks', () => {
       { a: { b: [{ c: '1' }, {}] } },
       ['a.b[1].d'],
     ],
-    ['but nothing of what preserves', { a: free }, { a: { b: { c: [1] } } }, { a: { b: { c: [1] } } }, []],
     [
-      'inside of what is described although the rest is preserved',
+      'but nothing where unknown members are preserved',
+      { a: free },
+      { a: { b: { c: [1] } } },
+      { a: { b: { c: [1] } } },
+      [],
+    ],
+    [
+      'inside of declared members although the rest is preserved',
       { a: { ...free, properties: { known: { type: 'object', properties: { k: text } } } } },
       { a: { known: { k: '1', l: 2 }, other: { m: 3 } } },
       { a: { known: { k: '1' }, other: { m: 3 } } },
@@ -97,7 +103,7 @@ describe('decode leaves out what the schema lacks', () => {
     expect(unknownOf(schema, given)).toEqual(unknown);
   });
 
-  test('but in embedded objects only what the platform does not know of metadata', () => {
+  test('but in embedded objects only unknown members of metadata', () => {
     const schema = schemaOf({ a: { ...free, [x('embedded-resource')]: true } });
     const given = { a: { apiVersion: 'v1', kind: 'K', metadata: { name: 'n', odd: 1 }, data: 1 } };
     expect(decoded(schema, given)).toEqual({
@@ -221,7 +227,7 @@ describe('any object under any schema', () => {
     );
   });
 
-  test('is the same when it is adopted, pruned or defaulted again, and what is read needs none of that', () => {
+  test('is the same when it is adopted, pruned or defaulted again, and a read object needs none of that', () => {
     assert(
       property(schemas, values, (schema, members) => {
         const raw = cake(members) as unknown as ApiObject;

@@ -17,8 +17,8 @@ import { validateValue } from './validate-value.ts';
 export interface CustomSchemaOptions {
   readonly apiVersion: string;
   readonly kind: string;
-  /** `spec.versions[].schema.openAPIV3Schema` on the wire, always the same; `undefined`: anything goes. Asked when the
-   *  first object comes: most definitions of a cluster are never used at one server. */
+  /** `spec.versions[].schema.openAPIV3Schema` on the wire, always the same; `undefined`: anything goes. Called for the
+   *  first object: most definitions of a cluster are never used at one server. */
   readonly schema: () => unknown;
   readonly vocabulary: Vocabulary;
 }
@@ -31,6 +31,9 @@ export interface CustomSchema extends ObjectSchema {
   adopt(object: ApiObject): ApiObject;
   /** The same without the defaults, of an object that comes from another version. */
   prune(object: ApiObject): ApiObject;
+  /** The same two of a large object, in short steps. */
+  adoptSteps(object: ApiObject): Steps<ApiObject>;
+  pruneSteps(object: ApiObject): Steps<ApiObject>;
   /** Compiles the schema in turns; nothing else needs time then. */
   readonly prepare: (turns: Turns) => Promise<void>;
 }
@@ -81,6 +84,12 @@ export function createCustomSchema(options: CustomSchemaOptions): CustomSchema {
     return { object: complete(read), errors, unknown };
   }
 
+  function* readTrusted(object: ApiObject, pruneOnly: boolean): Steps<ApiObject> {
+    const made = yield* planSteps();
+    const { value } = yield* readRootInSteps(made, object, { vocabulary, trustMeta: true, pruneOnly });
+    return complete(value);
+  }
+
   function validate(object: ApiObject, part?: 'status'): readonly FieldError[] {
     if (part === undefined) return validateValue(planOf(), object);
     const status = planOf().members.get(part);
@@ -96,6 +105,8 @@ export function createCustomSchema(options: CustomSchemaOptions): CustomSchema {
     adopt: (object) => complete(readRoot(planOf(), object, { vocabulary, trustMeta: true }).value),
     prune: (object) =>
       complete(readRoot(planOf(), object, { vocabulary, trustMeta: true, pruneOnly: true }).value),
+    adoptSteps: (object) => readTrusted(object, false),
+    pruneSteps: (object) => readTrusted(object, true),
     async prepare(turns) {
       await finishInTurns(planSteps(), turns);
     },

@@ -40,7 +40,7 @@ export function expressionWarnings(
 ): readonly string[] {
   return spec.versions.flatMap(({ name, schema }) =>
     hasRules(schema?.openAPIV3Schema)
-      ? [`version ${name} has rules in expressions, which this server keeps but does not evaluate`]
+      ? [`version ${name} has rules in expressions, which this server stores but does not evaluate`]
       : [],
   );
 }

@@ -63,14 +63,14 @@ describe('work on a schema of a megabyte', () => {
   });
 
   test('yields after every step that requests it', async () => {
-    let asked = 0;
+    let calls = 0;
     let others = 0;
     const turns = (): Promise<void> | undefined => {
-      asked += 1;
-      return asked % 100 === 0 ? Promise.resolve().then(() => void (others += 1)) : undefined;
+      calls += 1;
+      return calls % 100 === 0 ? Promise.resolve().then(() => void (others += 1)) : undefined;
     };
     expect(await createDefinitionCheck(() => turns)(definitionOf(small), context)).toEqual([]);
-    expect(others).toBe(Math.floor(asked / 100));
+    expect(others).toBe(Math.floor(calls / 100));
     expect(others).toBeGreaterThan(40);
   });
 

@@ -31,7 +31,7 @@ describe('schemaErrors', () => {
     ['a missing type', { properties: { a: text } }, ['Required v.type']],
     ['a type that there is not', { type: 'text' }, ['NotSupported v.type']],
     ['the type null', { type: 'null' }, ['Forbidden v.type']],
-    ['no type where anything is kept', { [x('preserve-unknown-fields')]: true }, []],
+    ['no type where unknown members are preserved', { [x('preserve-unknown-fields')]: true }, []],
     ['no type of an integer or text', { [x('int-or-string')]: true }, []],
     ['lists without items', { type: 'array' }, ['Required v.items']],
     ['lists of several schemas', { type: 'array', items: [text] }, ['Forbidden v.items']],
@@ -46,7 +46,7 @@ describe('schemaErrors', () => {
       [`Invalid v.${x('preserve-unknown-fields')}`],
     ],
     ['types of lists', list(text, { [x('list-type')]: 'heap' }), [`NotSupported v.${x('list-type')}`]],
-    ['types of lists of what is none', { ...text, [x('list-type')]: 'set' }, ['Invalid v.type']],
+    ['list types of a value that is no list', { ...text, [x('list-type')]: 'set' }, ['Invalid v.type']],
     ['maps without keys', list(keyed, { [x('list-type')]: 'map' }), [`Required v.${x('list-map-keys')}`]],
     ['keys without maps', list(keyed, { [x('list-map-keys')]: ['k'] }), [`Required v.${x('list-type')}`]],
     [
@@ -75,7 +75,7 @@ describe('schemaErrors', () => {
       ['Forbidden v.anyOf[0].type', 'Forbidden v.anyOf[0].nullable'],
     ],
     [
-      'what only logic speaks of',
+      'members in logical schemas only',
       { type: 'object', allOf: [{ properties: { z: { minLength: 1 } } }] },
       ['Required v.properties[z]'],
     ],

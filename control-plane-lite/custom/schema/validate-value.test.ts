@@ -65,7 +65,7 @@ describe('validateValue', () => {
     ],
     ['multiples', { type: 'number', multipleOf: 0.1 }, 0.3, []],
     [
-      'what is no multiple',
+      'a number that is no multiple',
       { ...integer, multipleOf: 2 },
       3,
       ['Invalid v v in body should be a multiple of 2'],
@@ -119,7 +119,7 @@ describe('validateValue', () => {
       ['Invalid v v in body must not validate the schema (not)'],
     ],
     [
-      'what one member means for others',
+      'dependencies between members',
       object(
         { a: text, b: text },
         { anyOf: [{ required: ['a'] }, { properties: { b: { enum: ['only'] } }, required: ['b'] }] },

@@ -53,13 +53,13 @@ export interface ConnectProxy {
 interface Parts extends ConnectProxyDeps, ConnectProxyOptions {
   readonly agents: Agents;
   /** Pools connections to agents. */
-  readonly kept: Agent;
+  readonly pooled: Agent;
 }
 
 type Connect = (
   parts: Parts,
   request: ApiRequest,
-  asked: ConnectRequest,
+  target: ConnectRequest,
 ) => Promise<ApiResponse> | ApiResponse;
 
 /** Idle connections are closed before agents close them. */
@@ -78,7 +78,7 @@ async function log(parts: Parts, request: ApiRequest, { query }: ConnectRequest)
   if (nodeName === '') return emptyLog();
   const isUnchecked = isOn(query, 'insecureSkipTLSVerifyBackend');
   const target = await (isUnchecked ? parts.agents.findUnchecked : parts.agents.find)(nodeName);
-  const { clock, connectTimeoutMs, kept: agent } = parts;
+  const { clock, connectTimeoutMs, pooled: agent } = parts;
   return openLog({ target, path, agent, clock, connectTimeoutMs, signal: request.signal });
 }
 
@@ -130,7 +130,7 @@ async function nodeProxy(parts: Parts, request: ApiRequest, { path }: ConnectReq
   const name = nameOf(request, 'node');
   const own = parts.agents.addressOf(name.name);
   if (name.port === '' || Number(name.port) === own.port) {
-    return passThrough(parts, request, await parts.agents.find(name.name), path, parts.kept);
+    return passThrough(parts, request, await parts.agents.find(name.name), path, parts.pooled);
   }
   const port = portOf(name.port, own.port);
   const host = await reachableAddress(own.host, 'other', parts.lookup);
@@ -195,8 +195,8 @@ const WAYS: Readonly<Record<string, Way>> = {
 
 export function createConnectProxy(deps: ConnectProxyDeps, options: ConnectProxyOptions): ConnectProxy {
   const agents = createAgents({ ...deps, node: (name) => deps.find('nodes', '', name) }, options);
-  const kept = new Agent({ keepAlive: true, timeout: IDLE_MS, maxFreeSockets: 32, scheduling: 'lifo' });
-  const parts: Parts = { ...deps, ...options, agents, kept };
+  const pooled = new Agent({ keepAlive: true, timeout: IDLE_MS, maxFreeSockets: 32, scheduling: 'lifo' });
+  const parts: Parts = { ...deps, ...options, agents, pooled };
   return {
     agents,
     connect({ info, method }, resource) {
@@ -205,8 +205,8 @@ export function createConnectProxy(deps: ConnectProxyDeps, options: ConnectProxy
       if (way === undefined) return undefined;
       if (way.methods?.includes(method) === false)
         throw methodNotSupported(resourceSubject(resource), info.verb);
-      return (request, asked) => way.connect(parts, request, asked);
+      return (request, target) => way.connect(parts, request, target);
     },
-    close: () => kept.destroy(),
+    close: () => pooled.destroy(),
   };
 }

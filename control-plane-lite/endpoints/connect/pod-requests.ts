@@ -63,26 +63,26 @@ export function wantedStreams(query: URLSearchParams): WantedStreams {
 export function commandPath(endpoint: 'exec' | 'attach', pod: Pod, query: URLSearchParams): string {
   const container = containerOf(pod, query.get('container') ?? '');
   const { stdin, stdout, stderr, tty } = wantedStreams(query);
-  const asked = new URLSearchParams();
-  if (stdin) asked.append('input', '1');
-  if (stdout) asked.append('output', '1');
-  if (stderr) asked.append('error', '1');
-  if (tty) asked.append('tty', '1');
-  if (endpoint === 'exec') for (const word of query.getAll('command')) asked.append('command', word);
-  return withQuery(podPath(endpoint, pod, container), asked);
+  const parameters = new URLSearchParams();
+  if (stdin) parameters.append('input', '1');
+  if (stdout) parameters.append('output', '1');
+  if (stderr) parameters.append('error', '1');
+  if (tty) parameters.append('tty', '1');
+  if (endpoint === 'exec') for (const word of query.getAll('command')) parameters.append('command', word);
+  return withQuery(podPath(endpoint, pod, container), parameters);
 }
 
 /** @throws StatusError BadRequest for an invalid port */
 export function portForwardPath(pod: Pod, query: URLSearchParams): string {
-  const asked = new URLSearchParams();
+  const parameters = new URLSearchParams();
   const ports = query.getAll('ports').flatMap((text) => text.split(','));
   for (const text of ports) {
     if (parsePort(text) === undefined) {
       throw new StatusError('BadRequest', `${JSON.stringify(text)} is not a port from 1 to 65535`);
     }
   }
-  if (ports.length > 0) asked.append('port', ports.join(','));
-  return withQuery(podPath('portForward', pod), asked);
+  if (ports.length > 0) parameters.append('port', ports.join(','));
+  return withQuery(podPath('portForward', pod), parameters);
 }
 
 /** Integer parameters of a log request, with the minimum of each. */
@@ -129,11 +129,12 @@ export function logPath(pod: Pod, query: URLSearchParams): string {
     throw invalid({ group: '', name: 'PodLogOptions' }, pod.metadata?.name ?? '', errors);
   }
   const container = containerOf(pod, query.get('container') ?? '');
-  const asked = new URLSearchParams();
-  for (const key of ['follow', 'previous', 'timestamps']) if (isOn(query, key)) asked.append(key, 'true');
+  const parameters = new URLSearchParams();
+  for (const key of ['follow', 'previous', 'timestamps'])
+    if (isOn(query, key)) parameters.append(key, 'true');
   for (const key of ['sinceSeconds', 'sinceTime', 'tailLines', 'limitBytes']) {
     const value = query.get(key) ?? '';
-    if (value !== '') asked.append(key, value);
+    if (value !== '') parameters.append(key, value);
   }
-  return withQuery(podPath('containerLogs', pod, container), asked);
+  return withQuery(podPath('containerLogs', pod, container), parameters);
 }

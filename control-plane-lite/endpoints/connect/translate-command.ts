@@ -2,7 +2,7 @@
  *  subprotocol, which lets a client close its input and which no upstream runtime speaks itself. The first
  *  byte of each message names its channel. */
 import type { RawData, WebSocket } from 'ws';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { createSpdyConnection, type SpdyConnection } from '#api/spdy/connection.ts';
 import type { SpdyStream } from '#api/spdy/stream.ts';
 import type { Dialed } from './dial-spdy.ts';

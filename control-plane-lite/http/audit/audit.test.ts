@@ -63,9 +63,9 @@ async function post(audited: Audited, body: string, headers: Record<string, stri
   await response.body.dump();
 }
 
-const creates: Handler = async (asked) => {
-  const body = JSON.parse((await asked.readBody()).toString()) as object;
-  asked.annotate('example.org/seen', 'yes');
+const creates: Handler = async (incoming) => {
+  const body = JSON.parse((await incoming.readBody()).toString()) as object;
+  incoming.annotate('example.org/seen', 'yes');
   return jsonResponse({ ...body, created: true }, 201);
 };
 
@@ -137,8 +137,8 @@ describe('createAuditor', () => {
     ['application/json', '{no json', 'requestObject'],
     ['application/yaml', 'a: b', 'requestObject,responseObject'],
   ])('reports of %s that the omitted body was unreadable', async (type, text, left) => {
-    const handler: Handler = async (asked) => {
-      await asked.readBody();
+    const handler: Handler = async (incoming) => {
+      await incoming.readBody();
       if (type === 'application/json') return jsonResponse({});
       return { kind: 'bytes', status: 200, contentType: type, body: Buffer.from('a: b') };
     };
@@ -157,14 +157,14 @@ describe('createAuditor', () => {
     'records as JSON the bodies that handlers read and write in other encodings, at level %s',
     async (level, requestObject, responseObject) => {
       const seen: unknown[] = [];
-      const handler: Handler = async (asked) => {
-        await asked.readBody();
+      const handler: Handler = async (incoming) => {
+        await incoming.readBody();
         const value = { kind: 'Pod' };
-        asked.noteBody?.(value);
+        incoming.noteBody?.(value);
         value.kind = 'changed';
-        seen.push(asked.wantsJson);
+        seen.push(incoming.wantsJson);
         const json =
-          asked.wantsJson === true ? { json: [Buffer.from('{"kind":'), Buffer.from('"Pod"}')] } : {};
+          incoming.wantsJson === true ? { json: [Buffer.from('{"kind":'), Buffer.from('"Pod"}')] } : {};
         return {
           kind: 'bytes',
           status: 200,
@@ -200,8 +200,8 @@ describe('createAuditor', () => {
   });
 
   test('records the complete error that the client received', async () => {
-    await using audited = await start({ level: 'Metadata' }, async (asked) => {
-      await asked.readBody();
+    await using audited = await start({ level: 'Metadata' }, async (incoming) => {
+      await incoming.readBody();
       throw new StatusError('Conflict', 'too late', { details: { name: 'p' } });
     });
     await post(audited, 'no json {');
@@ -248,7 +248,7 @@ describe('createAuditor', () => {
     expect(await audited.events()).toEqual([]);
   });
 
-  test('counts what finds no room', async () => {
+  test('counts events that exceed the queue', async () => {
     await using audited = await start({ level: 'Metadata' }, creates, 1);
     await post(audited, '{}');
     await audited.events();

@@ -35,7 +35,7 @@ describe('openLogFile', () => {
     expect((await stat(path)).mode & 0o777).toBe(0o600);
   });
 
-  test('writes what was given while it was busy, in order', async () => {
+  test('writes events that arrived while it was busy, in order', async () => {
     await using dir = await createTempDir();
     const path = `${dir.path}/audit.log`;
     const file = await openLogFile({ clock: createFakeClock(), onError: () => undefined }, { path });
@@ -45,7 +45,7 @@ describe('openLogFile', () => {
     expect(await readFile(path, 'utf8')).toBe(`${lines.join('\n')}\n`);
   });
 
-  test('replaces the file before it grows too large, and keeps some of the old ones', async () => {
+  test('replaces the file before it grows too large, and retains some of the old ones', async () => {
     await using dir = await createTempDir();
     const path = `${dir.path}/audit.log`;
     await writeLines(['aaaa', 'bbbb', 'cccc', 'dddd'], path, { maxBytes: 6, maxBackups: 2 });
@@ -127,7 +127,7 @@ async function countBytes(file: FileHandle, most: number): Promise<number> {
 }
 
 describe('createDescriptorWriter', () => {
-  test('writes everything, also what a pipe takes only in parts', async () => {
+  test('writes everything, also to a pipe that takes it only in parts', async () => {
     await using dir = await createTempDir();
     const path = `${dir.path}/pipe`;
     await promisify(execFile)('mkfifo', [path]);

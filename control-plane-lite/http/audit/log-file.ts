@@ -4,7 +4,8 @@
 import { write } from 'node:fs';
 import { type FileHandle, open, readdir, rename, unlink } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
-import { asError, type Clock, sleep } from '#api/kit/clock.ts';
+import { type Clock, sleep } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 
 export interface LogFileOptions {
   readonly path: string;

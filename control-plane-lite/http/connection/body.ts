@@ -1,10 +1,9 @@
 /** Reads whole request bodies within a limit, which also applies to the decompressed size. */
-
 import { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { InputType } from 'node:zlib';
-import { asError, type Clock } from '#api/kit/clock.ts';
-import { hasCode } from '#api/kit/errno.ts';
+import type { Clock } from '#api/kit/clock.ts';
+import { asError, hasCode } from '#api/kit/errno.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { ClientGoneError } from './exchange.ts';
 

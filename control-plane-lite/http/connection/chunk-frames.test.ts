@@ -10,7 +10,7 @@ describe('createFramer', () => {
     expect(createFramer()(Buffer.from(text)).toString()).toBe(chunk);
   });
 
-  test('frames a buffer once, and each by what it holds', () => {
+  test('frames a buffer once, and each by its content', () => {
     const frame = createFramer();
     const [one, other] = [Buffer.from('x'), Buffer.from('x')];
     expect(frame(one)).toBe(frame(one));

@@ -3,7 +3,7 @@
  *  started. */
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
-import type { ConnectionTable } from './connection.ts';
+import type { ConnectionTable } from './accept.ts';
 
 export interface OpenSockets {
   /** A connection was accepted; the TLS handshake is still pending if `secure`. */

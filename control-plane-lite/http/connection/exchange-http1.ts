@@ -4,8 +4,7 @@ import { Socket } from 'node:net';
 import type { Duplex, Readable } from 'node:stream';
 import type { RawExchange } from '../contract.ts';
 import type { Framer } from './chunk-frames.ts';
-import type { ConnectionInfo } from './connection.ts';
-import type { Exchange, Upgrade } from './exchange.ts';
+import type { ConnectionInfo, Exchange, Upgrade } from './exchange.ts';
 
 export interface Http1Options {
   readonly message: IncomingMessage;
@@ -31,14 +30,14 @@ export class Http1Exchange implements Exchange {
   readonly connection: ConnectionInfo;
   readonly upgrade: undefined;
   readonly #frame: Framer;
-  #waitsForAsking: boolean;
+  #awaitsContinue: boolean;
   #flushed = false;
 
   constructor(options: Http1Options) {
     this.#message = options.message;
     this.#reply = options.reply;
     this.connection = options.connection;
-    this.#waitsForAsking = options.expectsContinue;
+    this.#awaitsContinue = options.expectsContinue;
     this.#isDraining = options.isDraining;
     this.#frame = options.frame;
     // A write to a client that just left fails here; `onClose` reports it as well.
@@ -55,6 +54,10 @@ export class Http1Exchange implements Exchange {
 
   get headers(): IncomingHttpHeaders {
     return this.#message.headers;
+  }
+
+  get rawHeaders(): string[] {
+    return this.#message.rawHeaders;
   }
 
   get body(): Readable | undefined {
@@ -76,16 +79,16 @@ export class Http1Exchange implements Exchange {
     return this.#reply.writableLength;
   }
 
-  askForBody(): void {
-    if (this.#waitsForAsking && !this.closed) this.#reply.writeContinue();
-    this.#waitsForAsking = false;
+  requestBody(): void {
+    if (this.#awaitsContinue && !this.closed) this.#reply.writeContinue();
+    this.#awaitsContinue = false;
   }
 
   writeHead(status: number, headers: readonly string[]): void {
     if (this.closed || this.begun) return;
     // A client that never received `100 Continue` may send its body or not, so the start of its next request
     // is unknown.
-    const last = this.#waitsForAsking || this.#isDraining();
+    const last = this.#awaitsContinue || this.#isDraining();
     this.#reply.writeHead(status, last ? [...headers, 'Connection', 'close'] : [...headers]);
   }
 
@@ -126,7 +129,7 @@ export class Http1Exchange implements Exchange {
   }
 
   takeRaw(): RawExchange {
-    this.askForBody();
+    this.requestBody();
     return { kind: 'plain', message: this.#message, reply: this.#reply };
   }
 }
@@ -162,6 +165,10 @@ export class UpgradeExchange implements Exchange {
     return this.upgrade.message.headers;
   }
 
+  get rawHeaders(): string[] {
+    return this.upgrade.message.rawHeaders;
+  }
+
   get begun(): boolean {
     return this.#reply?.headersSent === true || this.#written() > this.#writtenBefore;
   }
@@ -178,7 +185,7 @@ export class UpgradeExchange implements Exchange {
     return this.upgrade.socket instanceof Socket ? this.upgrade.socket.bytesWritten : 0;
   }
 
-  askForBody(): void {
+  requestBody(): void {
     // An upgrade request has no body to wait for.
   }
 

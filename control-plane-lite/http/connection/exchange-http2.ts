@@ -8,8 +8,7 @@ import {
 } from 'node:http2';
 import type { Readable } from 'node:stream';
 import type { RawExchange } from '../contract.ts';
-import type { ConnectionInfo } from './connection.ts';
-import type { Exchange } from './exchange.ts';
+import type { ConnectionInfo, Exchange } from './exchange.ts';
 
 /** Headers that are specific to an HTTP/1.1 connection and not allowed on a stream. */
 const CONNECTION_HEADERS: ReadonlySet<string> = new Set([
@@ -23,7 +22,7 @@ const CONNECTION_HEADERS: ReadonlySet<string> = new Set([
 export interface Http2Options {
   readonly stream: ServerHttp2Stream;
   readonly headers: IncomingHttpHeaders;
-  readonly rawHeaders: readonly string[];
+  readonly rawHeaders: string[];
   readonly connection: ConnectionInfo;
 }
 
@@ -46,7 +45,7 @@ function headerObject(
 
 export class Http2Exchange implements Exchange {
   readonly #stream: ServerHttp2Stream;
-  readonly #rawHeaders: readonly string[];
+  readonly rawHeaders: string[];
   readonly method: string;
   readonly target: string;
   readonly headers: IncomingHttpHeaders;
@@ -58,7 +57,7 @@ export class Http2Exchange implements Exchange {
   constructor(options: Http2Options) {
     const { headers } = options;
     this.#stream = options.stream;
-    this.#rawHeaders = options.rawHeaders;
+    this.rawHeaders = options.rawHeaders;
     this.headers = headers;
     this.connection = options.connection;
     this.method = headers[':method'] ?? '';
@@ -84,7 +83,7 @@ export class Http2Exchange implements Exchange {
     return this.#stream.writableLength;
   }
 
-  askForBody(): void {
+  requestBody(): void {
     if (this.#waitsForAsking && !this.closed) this.#stream.additionalHeaders({ ':status': 100 });
     this.#waitsForAsking = false;
   }
@@ -121,8 +120,8 @@ export class Http2Exchange implements Exchange {
   }
 
   takeRaw(): RawExchange {
-    this.askForBody();
-    const message = new Http2ServerRequest(this.#stream, this.headers, {}, this.#rawHeaders);
+    this.requestBody();
+    const message = new Http2ServerRequest(this.#stream, this.headers, {}, this.rawHeaders);
     return { kind: 'plain', message, reply: new Http2ServerResponse(this.#stream) };
   }
 }

@@ -1,10 +1,23 @@
 /** One HTTP request with its response writer: the same interface for HTTP/1.1, HTTP/2 and upgrades,
  *  independent of the request's meaning. The responder calls `writeHead` once, then `write` and `end`; after
  *  the client is gone they do nothing. */
+import type { X509Certificate } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Duplex, Readable } from 'node:stream';
 import type { RawExchange } from '../contract.ts';
-import type { ConnectionInfo } from './connection.ts';
+
+/** Facts about a connection, read once and shared by all requests on it. */
+export interface ConnectionInfo {
+  /** Empty on a unix socket. */
+  readonly remoteAddress: string;
+  /** The verified client certificate. The same object for every request of the connection, so that results
+   *  can be cached by its identity. */
+  readonly certificate: X509Certificate | undefined;
+  readonly intermediates: readonly X509Certificate[];
+  /** A request on the connection has authenticated. */
+  readonly proven: boolean;
+  prove(): void;
+}
 
 export interface Upgrade {
   readonly message: IncomingMessage;
@@ -20,6 +33,8 @@ export interface Exchange {
   /** As in the request line. */
   readonly target: string;
   readonly headers: IncomingHttpHeaders;
+  /** Names and values of the headers as received. */
+  readonly rawHeaders: string[];
   readonly connection: ConnectionInfo;
   /** Absent if the request has no body. */
   readonly body: Readable | undefined;
@@ -31,7 +46,7 @@ export interface Exchange {
   /** Bytes written that the peer has not yet taken. */
   readonly backlogBytes: number;
   /** Sends `100 Continue` to a client that waits for it. Must be called before the body is read. */
-  askForBody(): void;
+  requestBody(): void;
   /** `headers` is a flat list of names and values; names may repeat. */
   writeHead(status: number, headers: readonly string[]): void;
   /** Sends the head now, without waiting for the first bytes of the body. */

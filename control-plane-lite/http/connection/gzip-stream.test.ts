@@ -16,7 +16,7 @@ function streamOf(pieces: readonly (readonly [bytes: Buffer, readers: number])[]
 }
 
 describe('createGzip', () => {
-  test('creates streams that contain what was written, however many share it', () => {
+  test('creates streams with the written content, however many share it', () => {
     const bytes = fc.oneof(
       fc.uint8Array({ maxLength: 300 }).map((given) => Buffer.from(given)),
       fc
@@ -59,7 +59,7 @@ describe('createGzip', () => {
     reader.destroy();
   });
 
-  test('compresses what enough readers share, once for all of them', () => {
+  test('compresses content that enough readers share, once for all of them', () => {
     const begin = createGzip();
     const [one, other] = [begin(), begin()];
     expect(one.write(Buffer.from(event('first')), 1)).toBeInstanceOf(Buffer);
@@ -68,7 +68,7 @@ describe('createGzip', () => {
     expect(piece.length).toBeLessThan(EVENTS.length / 5);
   });
 
-  test('leaves as it is what few get, what is little, and what would take too long', () => {
+  test('does not compress content for few readers, little content, and content that would take too long', () => {
     const { write } = createGzip()();
     for (const [bytes, readers] of [
       [Buffer.from(EVENTS), 1],

@@ -75,9 +75,9 @@ describe('createListener', () => {
         socket.write('GET /version HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
         await readToEnd(socket);
       }
-      const [asked] = server.asked;
-      expect(asked?.certificate?.subject).toBe('CN=jane');
-      expect(asked?.intermediates.map(({ subject }) => subject)).toEqual(['CN=middle']);
+      const [authentication] = server.authentications;
+      expect(authentication?.certificate?.subject).toBe('CN=jane');
+      expect(authentication?.intermediates.map(({ subject }) => subject)).toEqual(['CN=middle']);
     },
   );
 
@@ -89,8 +89,8 @@ describe('createListener', () => {
     await readUntil(socket, '24');
     socket.write('GET /version HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
     await readToEnd(socket);
-    expect(server.asked).toHaveLength(2);
-    expect(server.asked[0]?.certificate).toBe(server.asked[1]?.certificate);
+    expect(server.authentications).toHaveLength(2);
+    expect(server.authentications[0]?.certificate).toBe(server.authentications[1]?.certificate);
   });
 
   test('knows no certificate of clients without one', async () => {
@@ -98,8 +98,8 @@ describe('createListener', () => {
     const socket = await open(server);
     socket.write('GET /version HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
     await readToEnd(socket);
-    expect(server.asked[0]).toMatchObject({ intermediates: [] });
-    expect(server.asked[0]?.certificate).toBeUndefined();
+    expect(server.authentications[0]).toMatchObject({ intermediates: [] });
+    expect(server.authentications[0]?.certificate).toBeUndefined();
   });
 
   test('serves new connections with a new certificate', async () => {
@@ -114,14 +114,14 @@ describe('createListener', () => {
     });
     after.write('GET /version HTTP/1.1\r\nHost: x\r\n\r\n');
     await readUntil(after, '}');
-    expect(server.asked[0]?.certificate?.subject).toBe('CN=jane');
+    expect(server.authentications[0]?.certificate?.subject).toBe('CN=jane');
     expect(before.getPeerCertificate().subject.CN).toBe('localhost');
     expect(after.getPeerCertificate().subject.CN).toBe('renewed');
     before.destroy();
     after.destroy();
   });
 
-  test('rejects a certificate whose key does not fit, and keeps the old one', async () => {
+  test('rejects a certificate whose key does not fit, and retains the old one', async () => {
     await using server = await startTestServer({ certificate });
     const other = ca.issue('other');
     expect(() => server.server.setCertificate({ cert: other.cert, key: certificate.key })).toThrow(/key/i);
@@ -174,9 +174,9 @@ describe('createListener', () => {
   test('requests a body only when it is wanted', async () => {
     await using server = await startTestServer({
       certificate,
-      resources: async (asked) => {
-        if (asked.info.name !== 'wanted') return jsonResponse({ refused: true }, 403);
-        return jsonResponse({ size: (await asked.readBody()).length });
+      resources: async (incoming) => {
+        if (incoming.info.name !== 'wanted') return jsonResponse({ refused: true }, 403);
+        return jsonResponse({ size: (await incoming.readBody()).length });
       },
     });
     const head = 'Host: x\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n';
@@ -277,7 +277,7 @@ describe('createListener', () => {
         ...(await connectIdle(server, '127.0.0.1', 24)),
         ...(await connectIdle(server, '127.0.0.2', 12)),
       ];
-      const ask = async (socket: TLSSocket): Promise<unknown> => {
+      const send = async (socket: TLSSocket): Promise<unknown> => {
         if (alpn === 'h2') {
           const session = connectHttp2(server.url, { createConnection: () => socket });
           const stream = session.request({ ':path': '/version', authorization: 'Bearer jane' });
@@ -291,7 +291,7 @@ describe('createListener', () => {
       for (let count = 0; count < 6; count += 1) {
         const socket = await open(server, { localAddress, ALPNProtocols: [alpn] });
         served.push(socket);
-        await ask(socket);
+        await send(socket);
         sockets.push(...(await connectIdle(server, '127.0.0.1', 8)));
       }
       expect(served.every((socket) => !socket.destroyed)).toBe(true);
@@ -339,9 +339,9 @@ describe('createListener', () => {
       certificate,
       resources: () => new Promise((resolve) => void waiting.push(resolve)),
     });
-    const ask = (name: string): string => `GET /api/v1/nodes/${name} HTTP/1.1\r\nHost: x\r\n\r\n`;
+    const requestFor = (name: string): string => `GET /api/v1/nodes/${name} HTTP/1.1\r\nHost: x\r\n\r\n`;
     const socket = await open(server);
-    socket.write(ask('first') + ask('second') + ask('third'));
+    socket.write(requestFor('first') + requestFor('second') + requestFor('third'));
     await eventually(() => waiting.length === 1);
     await readTurns();
     expect([waiting.length, server.server.activeRequests]).toEqual([1, 1]);
@@ -361,13 +361,15 @@ describe('createListener', () => {
       options: { maxStreams: 10 },
       resources: () => new Promise(() => undefined),
     });
-    const ask = 'GET /api/v1/nodes/a HTTP/1.1\r\nHost: x\r\n\r\n';
+    const oneRequest = 'GET /api/v1/nodes/a HTTP/1.1\r\nHost: x\r\n\r\n';
     const patient = await open(server);
-    patient.write(ask.repeat(11));
+    patient.write(oneRequest.repeat(11));
     const greedy = await open(server);
-    greedy.write(ask.repeat(12));
+    greedy.write(oneRequest.repeat(12));
     const changing = await open(server);
-    changing.write(`${ask}GET /x HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`);
+    changing.write(
+      `${oneRequest}GET /x HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`,
+    );
     expect([await readToEnd(greedy), await readToEnd(changing)]).toEqual(['', '']);
     expect(patient.closed).toBe(false);
     patient.destroy();
@@ -434,7 +436,7 @@ describe('createListener', () => {
 });
 
 describe('closing', () => {
-  test('lets requests in flight finish, asks clients to disconnect, and accepts no new connections', async () => {
+  test('completes requests in flight, signals clients to disconnect, and accepts no new connections', async () => {
     const go = Promise.withResolvers<ApiResponse>();
     const reached = Promise.withResolvers<void>();
     await using server = await startTestServer({
@@ -506,7 +508,7 @@ describe('closing', () => {
     expect(await text).toMatch(/bookmark\r\n0\r\n\r\n$/);
   });
 
-  test('cuts off what does not end in time', async () => {
+  test('disconnects requests that do not end in time', async () => {
     const reached = Promise.withResolvers<void>();
     await using server = await startTestServer({
       certificate,

@@ -1,26 +1,22 @@
-/** Listener: accepts connections (TLS with HTTP/2 and HTTP/1.1, or plain HTTP/1.1) and creates an exchange
- *  for each request, whatever its meaning. Client certificates are requested and passed on; authenticators
+/** Listener: accepts connections (TLS with HTTP/2 and HTTP/1.1, or plain HTTP/1.1). Client certificates are requested and passed on; authenticators
  *  verify them. Protects the server from connections that only consume resources. */
 import { constants } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import {
-  createSecureServer,
-  type Http2SecureServer,
-  type IncomingHttpHeaders,
-  type ServerHttp2Session,
-  type ServerHttp2Stream,
-} from 'node:http2';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createSecureServer, type Http2SecureServer, type ServerHttp2Session } from 'node:http2';
 import { type AddressInfo, isIPv4, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { SecureContextOptions } from 'node:tls';
+import {
+  createSecureContext,
+  type SecureContext,
+  type SecureContextOptions,
+  type SecureVersion,
+} from 'node:tls';
 import { limitConnections } from '#api/kit/sockets/connection-limits.ts';
+import type { Identity } from '#api/pki/certificate.ts';
 import { CIPHER_SUITES } from '#api/pki/cipher-suites.ts';
-import { createFramer } from './chunk-frames.ts';
-import { type Connection, type ConnectionTable, createConnectionTable } from './connection.ts';
+import { acceptRequests, acceptStreams, createConnectionTable } from './accept.ts';
 import { createOpenSockets, type OpenSockets } from './drain.ts';
 import type { Exchange } from './exchange.ts';
-import { Http1Exchange, UpgradeExchange } from './exchange-http1.ts';
-import { Http2Exchange } from './exchange-http2.ts';
 
 export interface ServingCertificate {
   /** PEM, the chain after the certificate. */
@@ -28,6 +24,8 @@ export interface ServingCertificate {
   readonly key: string | Buffer;
   /** PEM of the CAs whose names are offered to clients for their choice of a certificate. */
   readonly ca?: string | Buffer;
+  /** Returns the certificate for a server name that a client sends; `undefined`: the one above. */
+  readonly named?: (serverName: string) => Identity | undefined;
 }
 
 export interface ListenerOptions {
@@ -35,7 +33,7 @@ export interface ListenerOptions {
   readonly tls?: ServingCertificate;
   /** OpenSSL's spelling; absent: the strong ciphers, the cheapest first. */
   readonly ciphers?: string;
-  readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
+  readonly minVersion?: SecureVersion;
   /** Default 10,000. */
   readonly maxConnections?: number;
   /** Maximum number of connections per address. Default: three quarters of the total. */
@@ -68,7 +66,7 @@ export interface Listener {
 }
 
 export interface ListenerDeps {
-  serve(exchange: Exchange): void;
+  readonly serve: (exchange: Exchange) => void;
   /** Called when accepting a connection fails, for example for lack of file descriptors. */
   onError?(error: Error): void;
 }
@@ -86,9 +84,6 @@ class ListenError extends Error {
 const isLoopback = (host: string): boolean =>
   host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
 
-/** Protocols that an upgrade may select; other upgrade offers are ignored. */
-const UPGRADES = /^(?:websocket|spdy\/3\.1)$/i;
-
 function contextOf(tls: ServingCertificate, options: ListenerOptions): SecureContextOptions {
   return {
     cert: tls.cert,
@@ -101,14 +96,42 @@ function contextOf(tls: ServingCertificate, options: ListenerOptions): SecureCon
   };
 }
 
+interface NamedContexts {
+  find(serverName: string): SecureContext | undefined;
+  replace(tls: ServingCertificate): void;
+}
+
+/** Contexts of the certificates for server names, created on first use. */
+function createNamedContexts(initial: ServingCertificate, options: ListenerOptions): NamedContexts {
+  let tls = initial;
+  let contexts = new WeakMap<Identity, SecureContext>();
+  return {
+    find(serverName) {
+      const found = tls.named?.(serverName);
+      if (found === undefined) return undefined;
+      const { certificate: cert, key } = found;
+      const context = contexts.get(found) ?? createSecureContext(contextOf({ ...tls, cert, key }, options));
+      contexts.set(found, context);
+      return context;
+    },
+    replace(next) {
+      tls = next;
+      contexts = new WeakMap();
+    },
+  };
+}
+
 interface ServerState {
   draining: boolean;
   readonly sockets: OpenSockets;
   readonly sessions: Set<ServerHttp2Session>;
-  readonly connections: ConnectionTable;
 }
 
-function createTlsServer(tls: ServingCertificate, options: ListenerOptions): Http2SecureServer {
+function createTlsServer(
+  tls: ServingCertificate,
+  options: ListenerOptions,
+  named: NamedContexts | undefined,
+): Http2SecureServer {
   const { maxHeaderBytes = 64 * 1024, headTimeoutMs = 15_000, maxStreams = 250 } = options;
   const http1 = httpOptions(options);
   return createSecureServer({
@@ -117,6 +140,7 @@ function createTlsServer(tls: ServingCertificate, options: ListenerOptions): Htt
     allowHTTP1: true,
     requestCert: true,
     rejectUnauthorized: false,
+    SNICallback: (name, respond) => respond(null, named?.find(name)),
     handshakeTimeout: headTimeoutMs,
     settings: {
       maxConcurrentStreams: maxStreams,
@@ -162,77 +186,11 @@ function watchSession(session: ServerHttp2Session, idleTimeoutMs: number, state:
   if (state.draining) session.close();
 }
 
-/** Serves the requests of an HTTP/1.1 connection one after the other, so that one connection uses no more of
- *  the server than one request does. */
-function awaitTurn(connection: Connection, reply: ServerResponse, most: number, begin: () => void): void {
-  connection.waiting += 1;
-  if (connection.waiting > most) {
-    reply.req.socket.destroy();
-    return;
-  }
-  reply.once('socket', () => {
-    connection.waiting -= 1;
-    begin();
-  });
-}
-
-function attach(
-  server: Server | Http2SecureServer,
-  deps: ListenerDeps,
-  state: ServerState,
-  maxWaiting: number,
-): void {
-  const isDraining = (): boolean => state.draining;
-  const frame = createFramer();
-  const serve =
-    (expectsContinue: boolean) =>
-    (message: IncomingMessage, reply: ServerResponse): void => {
-      const { socket } = message;
-      const connection = state.connections.of(socket, () => socket);
-      connection.reply = reply;
-      const begin = (): void =>
-        deps.serve(new Http1Exchange({ message, reply, connection, expectsContinue, isDraining, frame }));
-      // Pipelined: its turn comes after the response to the request before it, and never if the client
-      // leaves, which such a reply does not report.
-      if (reply.socket === null) awaitTurn(connection, reply, maxWaiting, begin);
-      else begin();
-    };
-  const events: NodeJS.EventEmitter = server;
-  events.on('request', serve(false));
-  events.on('checkContinue', serve(true));
-  events.on('upgrade', (message: IncomingMessage, socket: Duplex, head: Buffer) => {
-    const connection = state.connections.of(message.socket, () => message.socket);
-    // Bytes of the response before it would mix with those of the other protocol.
-    if (connection.reply?.writableEnded === false) {
-      socket.destroy();
-      return;
-    }
-    connection.upgraded = true;
-    deps.serve(new UpgradeExchange(message, socket, head, connection));
-  });
-  Object.assign(server, {
-    shouldUpgradeCallback: (message: IncomingMessage) => UPGRADES.test(message.headers.upgrade ?? ''),
-  });
-}
-
-function attachStreams(server: Http2SecureServer, deps: ListenerDeps, state: ServerState): void {
-  // Node has registered its own listener there, which would create HTTP/1.1-like objects for each stream.
-  server.removeAllListeners('stream');
-  server.on(
-    'stream',
-    (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, _flags: number, rawHeaders: string[]) => {
-      const { session } = stream;
-      if (session === undefined) return;
-      const connection = state.connections.of(session, () => session.socket);
-      deps.serve(new Http2Exchange({ stream, headers, rawHeaders, connection }));
-    },
-  );
-}
-
 export function createListener(deps: ListenerDeps, options: ListenerOptions): Listener {
   const { tls, idleTimeoutMs = 120_000, maxConnections = 10_000, maxStreams = 250 } = options;
   const { maxConnectionsPerAddress } = options;
-  const secure = tls === undefined ? undefined : createTlsServer(tls, options);
+  const named = tls === undefined ? undefined : createNamedContexts(tls, options);
+  const secure = tls === undefined ? undefined : createTlsServer(tls, options, named);
   const server = secure ?? createServer({ ...httpOptions(options), noDelay: true, keepAlive: true });
   const limits = limitConnections(server, {
     most: maxConnections,
@@ -240,16 +198,22 @@ export function createListener(deps: ListenerDeps, options: ListenerOptions): Li
   });
   const connections = createConnectionTable((peer) => limits.prove(peer));
   const sockets = createOpenSockets(connections);
-  const state: ServerState = { draining: false, sockets, sessions: new Set(), connections };
+  const state: ServerState = { draining: false, sockets, sessions: new Set() };
   server.on('connection', (socket: Socket) => sockets.accepted(socket, secure !== undefined));
   secure?.on('secureConnection', (socket) => sockets.secured(socket));
   // Failed handshakes and malformed heads; the socket is unusable.
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) =>
     answerError(error, socket, connections.find(socket)?.reply),
   );
-  attach(server, deps, state, maxStreams);
+  const accepted = {
+    serve: deps.serve,
+    connections,
+    maxWaiting: maxStreams,
+    isDraining: false,
+  };
+  acceptRequests(server, accepted);
   if (secure !== undefined) {
-    attachStreams(secure, deps, state);
+    acceptStreams(secure, accepted);
     secure.on('session', (session) => watchSession(session, idleTimeoutMs, state));
   }
 
@@ -264,9 +228,11 @@ export function createListener(deps: ListenerDeps, options: ListenerOptions): Li
     },
     setCertificate(certificate) {
       secure?.setSecureContext(contextOf(certificate, options));
+      named?.replace(certificate);
     },
     drain() {
       state.draining = true;
+      accepted.isDraining = true;
       return new Promise((resolve) => {
         // This closes HTTP/2 sessions with GOAWAY.
         server.close(() => resolve());

@@ -12,7 +12,7 @@ const route: PathRoute = {
 };
 const wait = { what: 'the store', sinceMs: 0, why: 'refused' };
 
-async function ask(path: string, query: string, lasting = [wait]): Promise<string> {
+async function probe(path: string, query: string, lasting = [wait]): Promise<string> {
   const [only] = withWaits([route], { waits: { lasting: () => lasting }, now: () => 7000 });
   const request = { info: { path }, query: new URLSearchParams(query) } as unknown as ApiRequest;
   const response = await only?.handler(request);
@@ -21,8 +21,8 @@ async function ask(path: string, query: string, lasting = [wait]): Promise<strin
 
 test('lists waits before the result in the verbose form', async () => {
   const with1 = '[+]ping ok\nwaiting for the store (7 s): refused\nhealthz check passed\n';
-  expect(await ask('/healthz', 'verbose')).toBe(with1);
-  expect(await ask('/healthz', 'verbose', [])).toBe(body);
-  expect(await ask('/healthz', '')).toBe(body);
-  expect(await ask('/healthz/ping', 'verbose')).toBe(body);
+  expect(await probe('/healthz', 'verbose')).toBe(with1);
+  expect(await probe('/healthz', 'verbose', [])).toBe(body);
+  expect(await probe('/healthz', '')).toBe(body);
+  expect(await probe('/healthz/ping', 'verbose')).toBe(body);
 });

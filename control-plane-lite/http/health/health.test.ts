@@ -8,7 +8,7 @@ import { createHealth, type Health, type HealthOptions, PassingStateError } from
 interface Started extends AsyncDisposable {
   readonly health: Health;
   readonly clock: FakeClock;
-  ask(path: string): Promise<readonly [status: number, text: string]>;
+  probe(path: string): Promise<readonly [status: number, text: string]>;
 }
 
 async function start(options: Partial<HealthOptions> = {}): Promise<Started> {
@@ -21,7 +21,7 @@ async function start(options: Partial<HealthOptions> = {}): Promise<Started> {
   return {
     health,
     clock,
-    async ask(path) {
+    async probe(path) {
       const { statusCode, body } = await request(server.url + path);
       return [statusCode, await body.text()];
     },
@@ -52,7 +52,7 @@ describe('a healthy server', () => {
     ['/livez/nothing', 404, '404 page not found\n'],
   ])('responds to %s', async (path, status, text) => {
     await using started = await start();
-    expect(await started.ask(path)).toEqual([status, text]);
+    expect(await started.probe(path)).toEqual([status, text]);
   });
 });
 
@@ -65,30 +65,30 @@ describe('a server with a failing check', () => {
     ['/readyz?exclude=store', 200, 'ok'],
   ])('responds to %s', async (path, status, text) => {
     await using started = await start({ checks });
-    expect(await started.ask(path)).toEqual([status, text]);
+    expect(await started.probe(path)).toEqual([status, text]);
   });
 
   test('is alive while it starts, if the check belongs to the start', async () => {
     const startup = [{ name: 'hook/rbac', check: failing, startup: true }];
     await using started = await start({ checks: startup, livezGraceMs: 1000 });
-    expect((await started.ask('/livez'))[0]).toBe(200);
-    expect((await started.ask('/readyz'))[0]).toBe(500);
+    expect((await started.probe('/livez'))[0]).toBe(200);
+    expect((await started.probe('/readyz'))[0]).toBe(500);
     await started.clock.advance(1000);
-    expect((await started.ask('/livez/hook/rbac'))[0]).toBe(500);
+    expect((await started.probe('/livez/hook/rbac'))[0]).toBe(500);
   });
 
   test('runs only the checks of an endpoint', async () => {
     await using started = await start({ checks: [{ name: 'sync', check: failing, on: ['readyz'] }] });
-    expect((await started.ask('/livez'))[0]).toBe(200);
-    expect((await started.ask('/readyz'))[0]).toBe(500);
+    expect((await started.probe('/livez'))[0]).toBe(200);
+    expect((await started.probe('/readyz'))[0]).toBe(500);
   });
 });
 
 test('a server that is ending is alive but not ready', async () => {
   await using started = await start();
   started.health.beginShutdown();
-  expect((await started.ask('/livez'))[0]).toBe(200);
-  expect(await started.ask('/readyz')).toEqual([
+  expect((await started.probe('/livez'))[0]).toBe(200);
+  expect(await started.probe('/readyz')).toEqual([
     500,
     '[+]ping ok\n[+]store ok\n[-]shutdown failed: reason withheld\nreadyz check failed\n',
   ]);
@@ -114,16 +114,16 @@ test('a check that fails is logged once for each reason, a state of every start 
     },
   );
   await using server = await startTestServer({ deps: { routes: health.routes } });
-  const ask = async (): Promise<void> => {
+  const probe = async (): Promise<void> => {
     for (const endpoint of ['readyz', 'livez', 'healthz', 'readyz/etcd']) {
       await (await request(`${server.url}/${endpoint}`)).body.dump();
     }
   };
-  await ask();
+  await probe();
   thrown = new Error('gone', { cause: new Error('disk is gone') });
-  await ask();
+  await probe();
   thrown = undefined;
-  await ask();
+  await probe();
   expect(lines).toEqual([
     'I Health check not passing yet {"check":"etcd","reason":"not all there"}',
     'W Health check failed {"check":"etcd","reason":"gone: disk is gone"}',

@@ -1,6 +1,6 @@
 /** `/healthz`, `/livez`, `/readyz` and their individual checks. Source: health endpoints, document 1 §4.10. */
 import type { Clock } from '#api/kit/clock.ts';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { describeError } from '#api/kit/error-chain.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { ApiRequest, BytesResponse, PathRoute } from '../contract.ts';

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createFairQueue } from './fair-queue.ts';
+import { createFairQueue } from './in-flight.ts';
 
 const take = (
   queue: ReturnType<typeof createFairQueue<string>>,
@@ -19,7 +19,7 @@ describe('createFairQueue', () => {
     expect(queue.inside).toBe(0);
   });
 
-  test('bounds what one flow and all flows may have waiting', () => {
+  test('bounds the waiting items of one flow and of all flows', () => {
     const queue = createFairQueue<string>({ slots: 0, maxPerFlow: 2, maxWaiting: 3 });
     expect(queue.arrive('a', 'a1').kind).toBe('waiting');
     expect(queue.arrive('a', 'a2').kind).toBe('waiting');
@@ -51,7 +51,7 @@ describe('createFairQueue', () => {
     { weight: 1, arbitrary: fc.tuple(fc.constant('remove'), flow) },
   );
 
-  test('keeps its bounds, loses nothing, and never leaves a slot free while someone waits', () => {
+  test('respects its bounds, loses nothing, and never leaves a slot free while someone waits', () => {
     const bounds = fc.record({
       slots: fc.integer({ min: 1, max: 3 }),
       maxPerFlow: fc.integer({ min: 1, max: 4 }),

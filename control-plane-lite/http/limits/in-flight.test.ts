@@ -1,19 +1,20 @@
 import { describe, expect, test } from 'vitest';
 import { createFakeClock } from '#api/kit/clock.ts';
 import { StatusError } from '#api/meta/status-error.ts';
-import { createInFlight, type RequestKind } from './in-flight.ts';
+import type { RequestKind } from '../contract.ts';
+import { createInFlight } from './in-flight.ts';
 
-const ask = (flow: string, kind: RequestKind = 'readOnly') => ({ kind, flow, onAbort: () => undefined });
+const slotFor = (flow: string, kind: RequestKind = 'readOnly') => ({ kind, flow, onAbort: () => undefined });
 
 describe('createInFlight', () => {
   test('admits requests immediately while slots are free, separately for read-only and mutating ones', () => {
     const gate = createInFlight({ clock: createFakeClock() }, { readOnly: 1, mutating: 1 });
-    expect(gate.enter(ask('a'))).toBeUndefined();
-    expect(gate.enter(ask('a', 'mutating'))).toBeUndefined();
+    expect(gate.enter(slotFor('a'))).toBeUndefined();
+    expect(gate.enter(slotFor('a', 'mutating'))).toBeUndefined();
     expect([gate.count('readOnly'), gate.count('mutating')]).toEqual([1, 1]);
     gate.leave('readOnly');
     expect(gate.count('readOnly')).toBe(0);
-    expect(gate.enter(ask('a'))).toBeUndefined();
+    expect(gate.enter(slotFor('a'))).toBeUndefined();
   });
 
   test('serves another client before the second request of the first', async () => {
@@ -21,7 +22,7 @@ describe('createInFlight', () => {
     const order: string[] = [];
     gate.tryEnter('readOnly');
     const wait = async (flow: string): Promise<void> => {
-      await gate.enter(ask(flow));
+      await gate.enter(slotFor(flow));
       order.push(flow);
       gate.leave('readOnly');
     };
@@ -35,7 +36,7 @@ describe('createInFlight', () => {
     const clock = createFakeClock();
     const gate = createInFlight({ clock }, { readOnly: 1, maxWaitMs: 1000 });
     gate.tryEnter('readOnly');
-    const refused = gate.enter(ask('b'));
+    const refused = gate.enter(slotFor('b'));
     await Promise.all([
       expect(refused).rejects.toMatchObject({ code: 429, details: { retryAfterSeconds: 1 } }),
       clock.advance(1000),
@@ -47,8 +48,8 @@ describe('createInFlight', () => {
   test('rejects immediately beyond the bound of one client', async () => {
     const gate = createInFlight({ clock: createFakeClock() }, { readOnly: 1, maxPerFlow: 1 });
     gate.tryEnter('readOnly');
-    void gate.enter(ask('a'))?.catch(() => undefined);
-    await expect(gate.enter(ask('a'))).rejects.toBeInstanceOf(StatusError);
+    void gate.enter(slotFor('a'))?.catch(() => undefined);
+    await expect(gate.enter(slotFor('a'))).rejects.toBeInstanceOf(StatusError);
     expect(gate.waiting('readOnly')).toBe(1);
   });
 

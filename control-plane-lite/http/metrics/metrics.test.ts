@@ -15,10 +15,10 @@ test('requests are counted and timed under the names of the field', async () => 
       routes: [metricsRoute(registry)],
       isServed: ({ resource }) => resource === 'pods',
     },
-    resources: (asked) => {
-      if (asked.info.resource === 'pods') {
-        asked.annotate(`${domain}/deprecated`, 'true');
-        asked.annotate(`${domain}/removed-release`, '1.25');
+    resources: (incoming) => {
+      if (incoming.info.resource === 'pods') {
+        incoming.annotate(`${domain}/deprecated`, 'true');
+        incoming.annotate(`${domain}/removed-release`, '1.25');
       }
       return jsonResponse({}, 201);
     },

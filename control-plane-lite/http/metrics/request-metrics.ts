@@ -1,7 +1,7 @@
 /** Request metrics, under upstream's names. */
 import type { CounterSeries, HistogramSeries, MetricsRegistry } from '#api/kit/metrics.ts';
-import type { RequestInfo } from '../contract.ts';
-import type { InFlight, RequestKind } from '../limits/in-flight.ts';
+import type { RequestInfo, RequestKind } from '../contract.ts';
+import type { InFlight } from '../limits/in-flight.ts';
 import type { ServerRequest } from '../request/server-request.ts';
 
 /** Maximum number of cached label combinations. */

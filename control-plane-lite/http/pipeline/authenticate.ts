@@ -1,12 +1,10 @@
 /** Authentication step: collects the credentials of a request and authenticates them. */
 
-import type { IncomingHttpHeaders } from 'node:http';
 import { isFromForeignPage } from '#api/kit/sockets/origin.ts';
 import { StatusError } from '#api/meta/status-error.ts';
-import type { AuthenticationRequest, AuthenticationResult } from '../../authn/contract.ts';
+import type { AuthenticatedUser, AuthenticationRequest, AuthenticationResult } from '../../authn/contract.ts';
 import { ANONYMOUS } from '../../authn/users.ts';
-import type { UserInfo } from '../../resources/contract.ts';
-import type { ConnectionInfo } from '../connection/connection.ts';
+import type { Exchange } from '../connection/exchange.ts';
 import { AuthenticationError } from '../request/authentication-error.ts';
 import type { ServerRequest } from '../request/server-request.ts';
 import { readSubprotocols } from '../request/subprotocols.ts';
@@ -23,11 +21,12 @@ export interface AuthenticateDeps {
 
 /** @throws AuthenticationError, StatusError Forbidden */
 export async function authenticate(deps: AuthenticateDeps, request: ServerRequest): Promise<void> {
-  const { connection, upgrade } = request.exchange;
-  const isUpgrade = upgrade !== undefined;
-  const credentials = authenticationRequest(request.headers, connection, deps.domain, isUpgrade);
-  const result = deps.authenticate(credentials);
-  request.user = requireUser(result instanceof Promise ? await result : result);
+  const { connection } = request.exchange;
+  const outcome = deps.authenticate(authenticationRequest(request.exchange, deps.domain));
+  const result = requireUser(outcome instanceof Promise ? await outcome : outcome);
+  request.user = result.user;
+  if (result.consumes !== undefined) removeHeaders(request.exchange, result.consumes);
+  if (result.annotations !== undefined) annotate(request, result.annotations);
   if (!connection.proven && request.user.name !== ANONYMOUS.name) connection.prove();
   request.originalUser = request.user;
 }
@@ -45,11 +44,10 @@ function headerToken(authorization: string | undefined): string | undefined {
  *  @throws StatusError Forbidden for a page of another origin without other credentials
  *  @throws AuthenticationError */
 function authenticationRequest(
-  headers: IncomingHttpHeaders,
-  connection: ConnectionInfo,
+  { headers, rawHeaders, connection, upgrade }: Exchange,
   domain: string,
-  isWebSocket: boolean,
 ): AuthenticationRequest {
+  const isWebSocket = upgrade !== undefined;
   const token =
     headerToken(headers.authorization) ??
     (isWebSocket ? readSubprotocols(headers['sec-websocket-protocol'], domain).token : undefined);
@@ -60,6 +58,8 @@ function authenticationRequest(
   }
   return {
     headers,
+    rawHeaders,
+    flow: connection.remoteAddress,
     ...(token === undefined ? {} : { bearerToken: token }),
     ...(certificate === undefined ? {} : { certificate }),
     intermediates: connection.intermediates,
@@ -72,12 +72,27 @@ const foreignPage = (origin = ''): StatusError =>
     `a WebSocket opened by a page at ${JSON.stringify(origin.slice(0, 256))} cannot use the client certificate; send a token instead`,
   );
 
-/** Returns the user of a result.
+/** Removes headers that identified the user, so that no later step and no other server trusts them again. */
+function removeHeaders({ headers, rawHeaders }: Exchange, consumes: (header: string) => boolean): void {
+  for (const name of Object.keys(headers)) if (consumes(name)) delete headers[name];
+  const kept: string[] = [];
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] ?? '';
+    if (!consumes(name.toLowerCase())) kept.push(name, rawHeaders[index + 1] ?? '');
+  }
+  rawHeaders.splice(0, rawHeaders.length, ...kept);
+}
+
+function annotate(request: ServerRequest, annotations: Readonly<Record<string, string>>): void {
+  for (const [key, value] of Object.entries(annotations)) request.annotate(key, value);
+}
+
+/** Returns the result if it is a user.
  *  @throws AuthenticationError if there is none */
-function requireUser(result: AuthenticationResult): UserInfo {
+function requireUser(result: AuthenticationResult): AuthenticatedUser {
   switch (result.kind) {
     case 'user':
-      return result.user;
+      return result;
     case 'rejected':
       throw new AuthenticationError(result.message);
     case 'none':

@@ -61,18 +61,18 @@ describe('impersonatedUser', () => {
 });
 
 describe('createImpersonation', () => {
-  const asked: AuthorizationAttributes[] = [];
+  const checked: AuthorizationAttributes[] = [];
   const impersonate = createImpersonation({
     domain,
     authorize(attributes) {
-      asked.push(attributes);
+      checked.push(attributes);
       return { effect: attributes.name === 'root' ? 'none' : 'allow', reason: '' };
     },
   });
 
-  it('leaves others as they are, without asking anyone', () => {
+  it('leaves other requests unchanged, without authorization', () => {
     expect(impersonate({ headers: { host: 'x' }, user: admin })).toBe(admin);
-    expect(asked).toEqual([]);
+    expect(checked).toEqual([]);
   });
 
   it('authorizes each part of the identity', async () => {
@@ -88,7 +88,7 @@ describe('createImpersonation', () => {
       uid: '7',
       extra: { scopes: ['view'] },
     });
-    const seen = asked.map(({ verb, group, resource, subresource, namespace, name }) =>
+    const seen = checked.map(({ verb, group, resource, subresource, namespace, name }) =>
       [verb, group, resource, subresource, namespace, name].join(' '),
     );
     expect(seen).toEqual([

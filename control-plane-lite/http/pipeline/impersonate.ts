@@ -76,8 +76,8 @@ export function readImpersonation(headers: IncomingHttpHeaders): Impersonated | 
       .filter((key) => key.startsWith(EXTRA_PREFIX))
       .map((key) => [decoded(key.slice(EXTRA_PREFIX.length)), valuesOf(headers[key])]),
   );
-  const asked = { name, uid, groups, extra };
-  if (name !== '') return asked;
+  const requested = { name, uid, groups, extra };
+  if (name !== '') return requested;
   if (groups.length === 0 && uid === '' && Object.keys(extra).length === 0) return undefined;
   throw new StatusError(
     'BadRequest',
@@ -102,7 +102,7 @@ function permissionsFor(
   user: UserInfo,
   domain: string,
 ): readonly AuthorizationAttributes[] {
-  const ask = (parts: Partial<AuthorizationAttributes>): AuthorizationAttributes => ({
+  const permission = (parts: Partial<AuthorizationAttributes>): AuthorizationAttributes => ({
     user,
     verb: 'impersonate',
     isResource: true,
@@ -119,12 +119,12 @@ function permissionsFor(
   const group = `authentication.${domain}`;
   return [
     account === undefined
-      ? ask({ resource: 'users', name })
-      : ask({ resource: 'serviceaccounts', ...account }),
-    ...groups.map((each) => ask({ resource: 'groups', name: each })),
-    ...(uid === '' ? [] : [ask({ group, resource: 'uids', name: uid })]),
+      ? permission({ resource: 'users', name })
+      : permission({ resource: 'serviceaccounts', ...account }),
+    ...groups.map((each) => permission({ resource: 'groups', name: each })),
+    ...(uid === '' ? [] : [permission({ group, resource: 'uids', name: uid })]),
     ...Object.entries(extra).flatMap(([key, values]) =>
-      values.map((value) => ask({ group, resource: 'userextras', subresource: key, name: value })),
+      values.map((value) => permission({ group, resource: 'userextras', subresource: key, name: value })),
     ),
   ];
 }
@@ -150,15 +150,15 @@ export function createImpersonation({
   readonly headers: IncomingHttpHeaders;
   readonly user: UserInfo;
 }) => UserInfo | Promise<UserInfo> {
-  async function become(asked: Impersonated, user: UserInfo): Promise<UserInfo> {
-    for (const attributes of permissionsFor(asked, user, domain)) {
+  async function become(requested: Impersonated, user: UserInfo): Promise<UserInfo> {
+    for (const attributes of permissionsFor(requested, user, domain)) {
       const { effect, reason } = await authorize(attributes);
       if (effect !== 'allow') throw refusalOf(attributes, reason);
     }
-    return impersonatedUser(asked);
+    return impersonatedUser(requested);
   }
   return ({ headers, user }) => {
-    const asked = readImpersonation(headers);
-    return asked === undefined ? user : become(asked, user);
+    const requested = readImpersonation(headers);
+    return requested === undefined ? user : become(requested, user);
   };
 }

@@ -9,7 +9,6 @@ import type { ServerRequest } from '../request/server-request.ts';
 import { type EncodeStatus, statusResponse } from '../response/status-response.ts';
 import type { Streamer } from '../response/stream.ts';
 import { writeBytes } from '../response/write-response.ts';
-import { closeRecord } from './audit.ts';
 
 export interface RespondDeps {
   readonly clock: Clock;
@@ -33,7 +32,7 @@ async function respondBytes(
   if (body !== undefined && request.bodyBytes === undefined) {
     discardBody(body, deps.clock, () => exchange.destroy());
   }
-  closeRecord(request, response);
+  request.closeRecord(response);
 }
 
 async function respondRaw(request: ServerRequest, response: RawResponse): Promise<void> {
@@ -46,7 +45,7 @@ async function respondRaw(request: ServerRequest, response: RawResponse): Promis
   request.record?.started();
   if (!exchange.closed) await closed;
   request.status = raw.kind === 'plain' ? raw.reply.statusCode : 101;
-  closeRecord(request, undefined);
+  request.closeRecord(undefined);
 }
 
 /** Resolves once the response is complete; for streams, when they end. */
@@ -62,7 +61,7 @@ export async function respond(
       const over = deps.streamer(request, response);
       request.record?.started();
       await over;
-      return closeRecord(request, undefined);
+      return request.closeRecord(undefined);
     }
     case 'raw':
       return respondRaw(request, response);
@@ -93,12 +92,12 @@ export async function respondFailure(deps: RespondDeps, request: ServerRequest, 
   if (exchange.closed || error instanceof ClientGoneError) {
     request.status = CLIENT_GONE;
     exchange.destroy();
-    return closeRecord(request, undefined);
+    return request.closeRecord(undefined);
   }
   const failure = statusErrorOf(deps.log, request, error);
   if (exchange.begun) {
     exchange.destroy();
-    return closeRecord(request, undefined);
+    return request.closeRecord(undefined);
   }
   return respondBytes(deps, request, statusResponse(failure, request.headers.accept, deps.encodeStatus));
 }

@@ -1,5 +1,7 @@
-/** Router of non-resource paths. Pure. */
-import type { Handler, PathRoute } from '../contract.ts';
+/** Routes requests to paths other than those of resources. */
+import type { ApiResponse, BytesResponse, Handler, PathRoute } from '../contract.ts';
+import type { ServerRequest } from '../request/server-request.ts';
+import { pageNotFound, wrongMethod } from '../response/status-response.ts';
 
 export type Route =
   | { readonly kind: 'handler'; readonly handler: Handler }
@@ -44,12 +46,41 @@ export function createRouter(routes: readonly PathRoute[]): Router {
   return (method, requested) => {
     const found = candidates(exact, below, trimmed(requested), longestBelow);
     if (found.length === 0) return { kind: 'none' };
-    const asked = method === 'HEAD' ? 'GET' : method;
+    const effective = method === 'HEAD' ? 'GET' : method;
     for (const route of found) {
-      if (route.methods.includes(asked)) return { kind: 'handler', handler: route.handler };
+      if (route.methods.includes(effective)) return { kind: 'handler', handler: route.handler };
     }
     const methods = found.flatMap((route) => route.methods);
     const allowed = [...new Set([...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'])];
     return method === 'OPTIONS' ? { kind: 'options', allowed } : { kind: 'wrongMethod', allowed };
   };
+}
+
+function emptyResponse(headers: Readonly<Record<string, string>>): BytesResponse {
+  return { kind: 'bytes', status: 204, contentType: 'text/plain', body: [], headers };
+}
+
+export interface HandlePathDeps {
+  readonly router: Router;
+}
+
+/** Handles a request to a path other than a resource's.
+ *  @throws anything that the handler throws; StatusError MethodNotAllowed */
+export function handlePath(
+  { router }: HandlePathDeps,
+  request: ServerRequest,
+): ApiResponse | Promise<ApiResponse> {
+  const route = router(request.method, request.info.path);
+  switch (route.kind) {
+    case 'handler':
+      return route.handler(request);
+    case 'none':
+      return pageNotFound();
+    case 'options':
+      return emptyResponse({ Allow: route.allowed.join(', ') });
+    case 'wrongMethod':
+      throw wrongMethod(route.allowed);
+    default:
+      return route satisfies never;
+  }
 }

@@ -70,7 +70,7 @@ describe('a page', () => {
     for (const size of [page.length, 1, 2, 3, 7]) expect(await rewritten(page, size)).toBe(expected);
   });
 
-  test('of any bytes keeps them, but for links', async () => {
+  test('of any bytes leaves them unchanged, except links', async () => {
     const bytes = Buffer.from(Array.from({ length: 4096 }, (_, index) => (index * 7919) % 256));
     const pieces = Readable.from([bytes.subarray(0, 1000), bytes.subarray(1000)]);
     const out: Buffer[] = [];

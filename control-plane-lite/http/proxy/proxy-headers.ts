@@ -32,16 +32,16 @@ function declaredHops(raw: readonly string[]): ReadonlySet<string> {
   return names;
 }
 
-function keep(raw: readonly string[], drops: (name: string) => boolean): string[] {
+function select(raw: readonly string[], drops: (name: string) => boolean): string[] {
   const declared = declaredHops(raw);
-  const kept: string[] = [];
+  const selected: string[] = [];
   for (let index = 0; index + 1 < raw.length; index += 2) {
     const name = raw[index] ?? '';
     const lower = name.toLowerCase();
     if (name.startsWith(':') || HOP_BY_HOP.has(lower) || declared.has(lower) || drops(lower)) continue;
-    kept.push(name, raw[index + 1] ?? '');
+    selected.push(name, raw[index + 1] ?? '');
   }
-  return kept;
+  return selected;
 }
 
 export interface ForwardOptions {
@@ -61,7 +61,7 @@ export function requestHeaders(raw: readonly string[], options: ForwardOptions):
   const set = new Map(Object.entries(options.set).map(([name, value]) => [name.toLowerCase(), value]));
   const protocols = options.protocols ?? [];
   let forwarded = '';
-  const headers = keep(raw, (name) => {
+  const headers = select(raw, (name) => {
     if (name === 'host' || name === 'x-forwarded-for' || name === 'sec-websocket-protocol') return true;
     return set.has(name) || isCredential(name);
   });
@@ -84,11 +84,12 @@ export function responseHeaders(
   auditId: string,
   rewriteLocation?: (location: string) => string,
 ): string[] {
-  const kept = keep(raw, (name) => name === 'audit-id');
+  const selected = select(raw, (name) => name === 'audit-id');
   if (rewriteLocation !== undefined) {
-    for (let index = 0; index + 1 < kept.length; index += 2) {
-      if (kept[index]?.toLowerCase() === 'location') kept[index + 1] = rewriteLocation(kept[index + 1] ?? '');
+    for (let index = 0; index + 1 < selected.length; index += 2) {
+      if (selected[index]?.toLowerCase() === 'location')
+        selected[index + 1] = rewriteLocation(selected[index + 1] ?? '');
     }
   }
-  return [...kept, 'Audit-Id', auditId];
+  return [...selected, 'Audit-Id', auditId];
 }

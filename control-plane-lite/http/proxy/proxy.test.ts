@@ -47,9 +47,9 @@ const startTarget = (respond: (message: IncomingMessage, reply: ServerResponse) 
   listening(createServer(respond));
 
 function through(port: number, more: Partial<ProxyOptions> = {}): Handler {
-  return (asked) =>
-    proxyRequest(asked, {
-      target: { host: '127.0.0.1', port, path: `/${asked.info.rest}` },
+  return (incoming) =>
+    proxyRequest(incoming, {
+      target: { host: '127.0.0.1', port, path: `/${incoming.info.rest}` },
       domain: 'example.org',
       remoteAddress: '192.0.2.1',
       ...more,
@@ -249,7 +249,7 @@ describe('an upgrade passed through', () => {
     return socket;
   }
 
-  const ask = (token = 'jane', more = ''): string =>
+  const upgradeRequest = (token = 'jane', more = ''): string =>
     `GET ${base}/exec HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n${more}\r\n`;
 
   function readUntil(socket: Socket, part: string): Promise<string> {
@@ -284,7 +284,7 @@ describe('an upgrade passed through', () => {
     });
     await using proxy = await startProxy(target.port);
     const socket = await open(proxy);
-    socket.write(`${ask()}early`);
+    socket.write(`${upgradeRequest()}early`);
     const text = await readUntil(socket, 'early');
     expect(text).toMatch(/^HTTP\/1\.1 101 Switching Protocols\r\n/);
     expect(text).toMatch(/\r\nUpgrade: SPDY\/3\.1\r\n/i);
@@ -305,7 +305,7 @@ describe('an upgrade passed through', () => {
     });
     await using proxy = await startProxy(target.port);
     const socket = await open(proxy);
-    socket.write(ask());
+    socket.write(upgradeRequest());
     await readUntil(socket, '\r\n\r\n');
     socket.allowHalfOpen = true;
     socket.end();
@@ -322,7 +322,7 @@ describe('an upgrade passed through', () => {
       ['forbidden', 403],
     ] as const) {
       const socket = await open(proxy);
-      socket.write(ask(token));
+      socket.write(upgradeRequest(token));
       const text = await readUntil(socket, '}');
       expect(text).toMatch(new RegExp(`^HTTP/1.1 ${code} `));
       expect(text).toMatch(/connection: close/i);
@@ -335,7 +335,7 @@ describe('an upgrade passed through', () => {
     await using target = await startTarget((_message, reply) => reply.writeHead(403).end('not you'));
     await using proxy = await startProxy(target.port);
     const socket = await open(proxy);
-    socket.write(ask());
+    socket.write(upgradeRequest());
     const text = await readUntil(socket, 'not you');
     expect(text).toMatch(/^HTTP\/1\.1 403 /);
     await closed(socket);
@@ -349,7 +349,7 @@ describe('an upgrade passed through', () => {
       );
       await using proxy = await startProxy(target.port);
       const socket = await open(proxy);
-      socket.write(ask());
+      socket.write(upgradeRequest());
       const text = await readUntil(socket, '}');
       expect(text).toMatch(/^HTTP\/1\.1 502 /);
       expect(text).toContain(`invalid upgrade response: status code ${code}`);
@@ -364,7 +364,7 @@ describe('an upgrade passed through', () => {
     await free[Symbol.asyncDispose]();
     await using proxy = await startProxy(port);
     const socket = await open(proxy);
-    socket.write(ask());
+    socket.write(upgradeRequest());
     expect(await readUntil(socket, '}')).toMatch(/^HTTP\/1\.1 503 /);
     await closed(socket);
   });
@@ -378,7 +378,7 @@ describe('an upgrade passed through', () => {
     });
     await using proxy = await startProxy(target.port);
     const socket = await open(proxy);
-    socket.write(ask());
+    socket.write(upgradeRequest());
     await readUntil(socket, '\r\n\r\n');
     const ends = Promise.all([closed(socket), firstOf(await targetSocket.promise, 'end')]);
     await proxy.server.close({ drainMs: 1000 });

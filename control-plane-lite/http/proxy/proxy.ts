@@ -2,15 +2,20 @@
  *  the slower side; upgraded connections byte by byte. Follows no redirects, and never forwards the client's
  *  credentials. */
 
-import type { Agent } from 'node:http';
-import { type ClientRequest, request as httpRequest, type IncomingMessage, ServerResponse } from 'node:http';
+import {
+  type Agent,
+  type ClientRequest,
+  request as httpRequest,
+  type IncomingMessage,
+  ServerResponse,
+} from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { Socket } from 'node:net';
 import { type Duplex, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ConnectionOptions } from 'node:tls';
-import { asError, type Clock, systemClock } from '#api/kit/clock.ts';
-import { errorCode } from '#api/kit/errno.ts';
+import { type Clock, systemClock } from '#api/kit/clock.ts';
+import { asError, errorCode } from '#api/kit/errno.ts';
 import { messageOf } from '#api/kit/error-chain.ts';
 import { NO_RESPONSE, type Waits } from '#api/kit/waits.ts';
 import { StatusError } from '#api/meta/status-error.ts';
@@ -176,6 +181,7 @@ async function runPlain(
   const rewriting = linkRewriting(response, options.rewriteLinks);
   const rawHeaders = rewriting.length === 0 ? response.rawHeaders : withoutLength(response.rawHeaders);
   const headers = responseHeaders(rawHeaders, request.id, options.rewriteLocation);
+  if (request.extraHeaders !== undefined) headers.push(...request.extraHeaders);
   const head: HeadWriter = reply;
   head.writeHead(response.statusCode ?? 502, headers);
   // The first bytes of the body may take long; HTTP/2 has already sent the head.

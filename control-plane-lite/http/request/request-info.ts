@@ -1,6 +1,8 @@
 /** Parses a request's method, path and query, before any lookup. Every part of the server relies on this one
  *  reading of the path: no part splits or decodes it again. Pure.
- *  Source: resource paths and verbs, document 1 §4.1 and §4.2. */
+ *  Source: resource paths and verbs, document 1 §4.1 and §4.2; `timeoutSeconds`, §4.3. */
+import { parseInt64, secondsInMs } from '#api/kit/int64.ts';
+import { DurationError, parseDuration } from '#api/meta/duration.ts';
 import { parseFieldSelector } from '#api/meta/field-selectors.ts';
 import { SelectorError } from '#api/meta/selectors.ts';
 import { StatusError } from '#api/meta/status-error.ts';
@@ -191,4 +193,43 @@ function restOf(path: string, segments: readonly string[], from: number): string
   let start = 1;
   for (let index = 0; index < from; index += 1) start += (segments[index]?.length ?? 0) + 1;
   return path.slice(start);
+}
+
+const LONG_VERBS: ReadonlySet<string> = new Set(['watch', 'proxy']);
+const LONG_SUBRESOURCES: ReadonlySet<string> = new Set(['attach', 'exec', 'proxy', 'log', 'portforward']);
+
+/** Requests that do not end by themselves: neither timed nor counted among those in flight. */
+export function isLongRunning(info: RequestInfo): boolean {
+  return info.isResource && (LONG_VERBS.has(info.verb) || LONG_SUBRESOURCES.has(info.subresource));
+}
+
+function badTimeout(parameter: string, text: string, cause?: unknown): StatusError {
+  const detail = `invalid ${parameter} specified in the request URL: ${JSON.stringify(text.slice(0, 64))}`;
+  return new StatusError('BadRequest', detail, { cause });
+}
+
+function durationMs(text: string): number {
+  try {
+    const ms = Number(parseDuration(text) / 1_000_000n);
+    if (ms < 0) throw badTimeout('timeout', text);
+    return ms;
+  } catch (error) {
+    if (error instanceof DurationError) throw badTimeout('timeout', text, error);
+    throw error;
+  }
+}
+
+/** Returns the timeout of a request: the client's, within what the server allows. Zero or less means none.
+ *  @throws StatusError BadRequest */
+export function requestTimeoutMs(query: URLSearchParams | undefined, longestMs: number): number {
+  if (query === undefined) return longestMs;
+  const timeout = query.get('timeout');
+  let requestedMs = timeout === null || timeout === '' ? 0 : durationMs(timeout);
+  const seconds = query.get('timeoutSeconds');
+  if (requestedMs === 0 && seconds !== null && seconds !== '') {
+    const requested = parseInt64(seconds);
+    if (requested === undefined) throw badTimeout('timeoutSeconds', seconds);
+    requestedMs = Math.max(0, secondsInMs(requested));
+  }
+  return requestedMs === 0 ? longestMs : Math.min(requestedMs, longestMs);
 }

@@ -1,7 +1,6 @@
 /** A request on its way through the pipeline, from the first byte to the end of the response: the view of it that
  *  handlers get, and the resources that it holds. Parts that few requests need (the parsed query, the abort
  *  signal) are created on first use. */
-
 import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { callListener } from '#api/kit/listeners.ts';
@@ -9,8 +8,12 @@ import type { FlowAdmission } from '../../flow-control/flow-control.ts';
 import type { UserInfo } from '../../resources/contract.ts';
 import { readBody } from '../connection/body.ts';
 import { ClientGoneError, type Exchange } from '../connection/exchange.ts';
-import type { ApiRequest, AuditRecord, RequestInfo } from '../contract.ts';
-import type { RequestKind } from '../limits/in-flight.ts';
+import type { ApiRequest, AuditRecord, BytesResponse, RequestInfo, RequestKind } from '../contract.ts';
+
+export interface Auditor {
+  /** Called once the request is authenticated or authentication has failed. `undefined`: nothing is recorded. */
+  begin(request: ServerRequest): AuditRecord | undefined;
+}
 
 /** IDs that a client may choose: visible characters, short enough for every log line. */
 const SOUND = /^[\u0021-\u007e]{1,128}$/;
@@ -64,17 +67,19 @@ export class ServerRequest implements ApiRequest {
   bodyJson: string | undefined;
   warnings: string[] | undefined;
   annotations: Record<string, string> | undefined;
+  /** Headers of every response, as a flat list (`pipeline/browser.ts`). */
+  extraHeaders: readonly string[] | undefined;
   /** Why the request was aborted. */
   abortReason: Error | undefined;
   /** The response does not end by itself. */
   isLong = false;
   /** Uncounts a request that does not end by itself. */
   endLong: (() => void) | undefined;
-  /** The concurrency slot that it holds (`pipeline/limit.ts`). */
+  /** The concurrency slot that it holds (`limits/in-flight.ts`). */
   slot: RequestKind | undefined;
-  /** Its passage through flow control, which holds its seats (`pipeline/limit.ts`). */
+  /** Its passage through flow control, which holds its seats (`limits/in-flight.ts`). */
   admission: FlowAdmission | undefined;
-  /** Present while the audit record is open (`pipeline/audit.ts`). */
+  /** Present while the audit record is open. */
   record: AuditRecord | undefined;
   /** Whether the audit log has seen the request, even if the policy records nothing of it. */
   isRecorded = false;
@@ -154,7 +159,7 @@ export class ServerRequest implements ApiRequest {
     const { exchange } = this;
     if (exchange.body === undefined) return Buffer.alloc(0);
     if (exchange.closed) throw new ClientGoneError();
-    exchange.askForBody();
+    exchange.requestBody();
     this.bodyBytes = await readBody(exchange.body, {
       limitBytes: this.#bodyLimitBytes,
       contentLength: exchange.headers['content-length'],
@@ -166,6 +171,20 @@ export class ServerRequest implements ApiRequest {
 
   initialized(): void {
     if (this.isLong) this.admission?.release();
+  }
+
+  /** Opens the audit record, once: also for a request that ends before it is authenticated. */
+  openRecord(auditor: Auditor | undefined): undefined {
+    if (this.isRecorded) return;
+    this.isRecorded = true;
+    this.record = auditor?.begin(this);
+  }
+
+  /** Closes the audit record, once: with the response, or without one if it was not completed. */
+  closeRecord(response: BytesResponse | undefined): void {
+    const { record } = this;
+    this.record = undefined;
+    record?.complete(response);
   }
 
   noteBody(value: unknown): void {

@@ -261,7 +261,7 @@ describe('a client that does not read', () => {
     socket.destroy();
   });
 
-  test('is cut off after a while, however much goes into what little it is sent', async () => {
+  test('is disconnected after a while, however much a small response contains', async () => {
     const clock = createFakeClock();
     const patient = { streams: { maxBytes: 64 * 1024 * 1024 } };
     await using watch = await startWatch(false, { deps: { clock }, options: patient }, true);
@@ -338,9 +338,12 @@ describe('a WebSocket of a page', () => {
     client.on('error', () => undefined);
     await Promise.race([firstOf(client, 'message'), firstOf(client, 'close')]);
     client.terminate();
-    const [asked] = server.asked;
+    const [authentication] = server.authentications;
     return (
-      asked && [asked.certificate && 'certificate', asked.bearerToken && 'token'].filter(Boolean).join(' ')
+      authentication &&
+      [authentication.certificate && 'certificate', authentication.bearerToken && 'token']
+        .filter(Boolean)
+        .join(' ')
     );
   }
 
@@ -405,7 +408,7 @@ describe('a WebSocket', () => {
     const client = openSocket(watch.server, [token, `binary.${domain}`]);
     await once(client, 'open');
     expect(client.protocol).toBe(`binary.${domain}`);
-    expect(watch.server.asked[0]?.bearerToken).toBe('jane');
+    expect(watch.server.authentications[0]?.bearerToken).toBe('jane');
     client.terminate();
   });
 

@@ -1,7 +1,6 @@
 /** WebSocket channel: turns an upgraded connection into an output of WebSocket frames; input is read and
  *  discarded. Any page may connect: a page of another origin was not authenticated by a client certificate,
  *  which a browser sends on its own, but by a token that the page knows. */
-
 import type { Upgrade } from '../connection/exchange.ts';
 import { readSubprotocols } from '../request/subprotocols.ts';
 import type { Channel } from './channel.ts';

@@ -27,6 +27,7 @@ export function commonHeaders(
     for (const text of request.admission.flow.headers) headers.push(text);
   }
   if (request.warnings !== undefined) headers.push('Warning', formatWarnings(request.warnings));
+  if (request.extraHeaders !== undefined) headers.push(...request.extraHeaders);
   return headers;
 }
 

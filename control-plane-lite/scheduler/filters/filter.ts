@@ -33,7 +33,7 @@ export interface Filter {
   prepare(pod: PodInfo, fleet: FleetView): Prepared;
 }
 
-export const check = (ask: NodeCheck): Prepared => ({ kind: 'check', check: ask });
+export const check = (nodeCheck: NodeCheck): Prepared => ({ kind: 'check', check: nodeCheck });
 
 /** No deletion on a node can make this filter pass. */
 export const lasting = (...reasons: readonly string[]): Refusal => ({ reasons, resolvable: false });

@@ -81,8 +81,8 @@ export const volumes: Filter = {
       checks.push((node) => (chooseVolumes(waiting, node, fleet) === undefined ? NO_VOLUME : undefined));
     }
     return check((node) => {
-      for (const ask of checks) {
-        const refusal = ask(node);
+      for (const nodeCheck of checks) {
+        const refusal = nodeCheck(node);
         if (refusal !== undefined) return refusal;
       }
       return undefined;

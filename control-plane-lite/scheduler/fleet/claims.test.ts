@@ -74,13 +74,13 @@ function place(claims: readonly PersistentVolumeClaim[], volumes: Volumes): stri
     nodeObject('n2', { labels: { [ZONE]: 'b' } }),
   ];
   const fleet = fleetOf(nodes, { volumes });
-  const asking = pod('new', {
+  const incoming = pod('new', {
     volumes: claims.map(({ metadata }, index) => ({
       name: `v${index}`,
       persistentVolumeClaim: { claimName: metadata?.name ?? '' },
     })),
   });
-  const decision = findNode(asking, fleet, { random: () => 0.99, start: 0 });
+  const decision = findNode(incoming, fleet, { random: () => 0.99, start: 0 });
   return decision.kind === 'node' ? decision.node.name : formatFailure(2, decision.failure.refusals);
 }
 
@@ -165,10 +165,10 @@ describe('a pod with claims goes', () => {
     const claims =
       owner === undefined ? [] : [{ ...rest, metadata: { ...metadata, ownerReferences: [reference] } }];
     const fleet = fleetOf([nodeObject('n1'), nodeObject('n2')], { volumes: volumesOf(claims, []) });
-    const asking = pod('new', {
+    const incoming = pod('new', {
       volumes: [{ name: 'v', ephemeral: { volumeClaimTemplate: { spec: {} } } }],
     });
-    const decision = findNode(asking, fleet, { random: () => 0.99, start: 0 });
+    const decision = findNode(incoming, fleet, { random: () => 0.99, start: 0 });
     expect(decision.kind === 'node' ? decision.node.name : formatFailure(2, decision.failure.refusals)).toBe(
       expected,
     );
@@ -198,7 +198,7 @@ describe('a node with as many volumes as it can have', () => {
   ])('with %s: %s', (name, expected) => {
     const fleet = fleetOf([nodeObject('n1')], { volumes });
     fleet.addPod(using('there', 'a'), 'n1');
-    const decision = findNode(using('asking', name), fleet, { random: () => 0, start: 0 });
+    const decision = findNode(using('incoming', name), fleet, { random: () => 0, start: 0 });
     expect(decision.kind === 'node' ? 'n1' : formatFailure(1, decision.failure.refusals)).toBe(expected);
   });
 });
@@ -218,28 +218,40 @@ describe('volumes of older sources, with room for one of their driver', () => {
   const full = '0/1 nodes are available: 1 node(s) exceed max volume count.';
 
   test.each<[string, PodInfo, PodInfo, string, string]>([
-    ['a claim counts beside one that a pod names', inline('there', 'vol-b'), claiming('asking'), 'n1', full],
-    ['one that a pod names counts beside a claim', claiming('there'), inline('asking', 'vol-b'), 'n1', full],
-    ['the same volume counts once', claiming('there'), inline('asking', 'aws://z/vol-a'), 'n1', 'n1'],
+    [
+      'a claim counts beside one that a pod names',
+      inline('there', 'vol-b'),
+      claiming('incoming'),
+      'n1',
+      full,
+    ],
+    [
+      'one that a pod names counts beside a claim',
+      claiming('there'),
+      inline('incoming', 'vol-b'),
+      'n1',
+      full,
+    ],
+    ['the same volume counts once', claiming('there'), inline('incoming', 'aws://z/vol-a'), 'n1', 'n1'],
     [
       'nothing counts where a node serves them itself',
       claiming('there'),
-      inline('asking', 'vol-b'),
+      inline('incoming', 'vol-b'),
       'n2',
       'n2',
     ],
     [
       'an inline volume of a driver does not count as attached',
       inline('there', 'vol-b'),
-      pod('asking', { volumes: [{ name: 'v', csi: { driver: 'ebs.csi.aws.com' } }] }),
+      pod('incoming', { volumes: [{ name: 'v', csi: { driver: 'ebs.csi.aws.com' } }] }),
       'n1',
       'n1',
     ],
-  ])('%s', (_, there, asking, node, expected) => {
+  ])('%s', (_, there, incoming, node, expected) => {
     const limits = (): ReadonlyMap<string, number> => volumes.limits('n1');
     const fleet = fleetOf([nodeObject(node)], { volumes: { ...volumes, limits } });
     fleet.addPod(there, node);
-    const decision = findNode(asking, fleet, { random: () => 0, start: 0 });
+    const decision = findNode(incoming, fleet, { random: () => 0, start: 0 });
     expect(decision.kind === 'node' ? node : formatFailure(1, decision.failure.refusals)).toBe(expected);
   });
 
@@ -255,8 +267,10 @@ describe('volumes of older sources, with room for one of their driver', () => {
       },
     });
     fleet.addPod(claiming('there'), 'n1');
-    const asking = pod('asking', { volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'later' } }] });
-    const decision = findNode(asking, fleet, { random: () => 0, start: 0 });
+    const incoming = pod('incoming', {
+      volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'later' } }],
+    });
+    const decision = findNode(incoming, fleet, { random: () => 0, start: 0 });
     expect(decision.kind === 'node' ? 'n1' : formatFailure(1, decision.failure.refusals)).toBe(full);
   });
 });
@@ -283,13 +297,13 @@ describe('disks of clouds that a node attaches itself', () => {
 
   function placed(
     there: readonly PodInfo[],
-    asking: PodInfo,
+    incoming: PodInfo,
     options: NodeOptions & { volumes?: Volumes } = {},
   ): string {
     const { volumes = { ...volumesOf([], []), migrates: () => NO_PLUGINS } } = options;
     const fleet = fleetOf([nodeObject('n1', options)], { volumes });
     for (const one of there) fleet.addPod(one, 'n1');
-    const decision = findNode(asking, fleet, { random: () => 0, start: 0 });
+    const decision = findNode(incoming, fleet, { random: () => 0, start: 0 });
     return decision.kind === 'node' ? 'n1' : formatFailure(1, decision.failure.refusals);
   }
 

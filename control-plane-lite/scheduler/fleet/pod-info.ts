@@ -17,7 +17,7 @@ import type {
 import { readNodeTerm } from './node-terms.ts';
 
 /** Shapes that are remembered so that later pods share them. */
-const KEPT_SHAPES = 2000;
+const MAX_SHAPES = 2000;
 
 /** Ended pods use nothing. */
 export const hasEnded = (phase: string | undefined): boolean => phase === 'Succeeded' || phase === 'Failed';
@@ -169,7 +169,7 @@ export function createPodReader(): ReadPod {
     const known = shapes.get(signature);
     if (known !== undefined) return known;
     const made = readShape(pod, spec, claims);
-    if (shapes.size >= KEPT_SHAPES) {
+    if (shapes.size >= MAX_SHAPES) {
       const [oldest] = shapes.keys();
       if (oldest !== undefined) shapes.delete(oldest);
     }

@@ -34,7 +34,7 @@ function fleetWith(options: readonly PodOptions[], nodes = [n1, n2]): Fleet {
 }
 
 describe('leastAllocated', () => {
-  test('is the mean of what is left of CPU and memory', () => {
+  test('is the mean of free CPU and memory', () => {
     const fleet = fleetWith([{ cpu: '1', memory: '2Gi' }]);
     expect(scoresOf(leastAllocated, { cpu: '1', memory: '2Gi' }, fleet)).toEqual([50, 75]);
   });
@@ -86,7 +86,7 @@ describe('preferredNodes', () => {
 });
 
 describe('preferredTaints', () => {
-  test('counts taints that only ask and are not tolerated', () => {
+  test('counts untolerated taints that only state a preference', () => {
     const taints = ['x', 'y'].map((key) => ({ key, effect: 'PreferNoSchedule' as const }));
     const fleet = fleetOf([nodeObject('n1', { spec: { taints } }), n2]);
     expect(scoresOf(preferredTaints, {}, fleet)).toEqual([0, 100]);

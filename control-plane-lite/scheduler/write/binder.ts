@@ -1,6 +1,7 @@
 /** Binds pods to nodes in the API. The fleet already assumes the binding; a failure is rolled back. Source:
  *  upstream's binding cycle, release 1.24. */
-import { asError, type Clock } from '#api/kit/clock.ts';
+import type { Clock } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';

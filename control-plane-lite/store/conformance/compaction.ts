@@ -7,7 +7,7 @@ const byKey = ([a]: readonly [string, number], [b]: readonly [string, number]): 
 
 export const COMPACTION_CASES: readonly StoreCase[] = [
   {
-    name: 'forgets old states and keeps the newest values',
+    name: 'removes old states and retains the newest values',
     async run(store) {
       const a1 = await mustPut(store, '/a', 'a1');
       const b = await mustPut(store, '/b', 'b');
@@ -26,7 +26,7 @@ export const COMPACTION_CASES: readonly StoreCase[] = [
   },
 
   {
-    name: 'ends watches of what is forgotten and lets others start',
+    name: 'ends watches of compacted revisions and starts others',
     async run(store) {
       const a = await mustPut(store, '/a', '1');
       const b = await mustPut(store, '/b', '2');
@@ -65,7 +65,7 @@ export const COMPACTION_CASES: readonly StoreCase[] = [
   },
 
   {
-    name: 'keeps the states between writes that came together',
+    name: 'retains the states between writes that came together',
     async run(store) {
       const keys = Array.from({ length: 40 }, (_, i) => `/t/${String(i).padStart(2, '0')}`);
       const first = await putTogether(store, keys, new Map());
@@ -86,7 +86,7 @@ export const COMPACTION_CASES: readonly StoreCase[] = [
   },
 
   {
-    name: 'keeps every state from there on whole',
+    name: 'retains every later state whole',
     async run(store) {
       const values = new Map<number, string>();
       const current = new Map<string, number>();

@@ -17,7 +17,7 @@ import {
 
 export const WATCH_CASES: readonly StoreCase[] = [
   {
-    name: 'gives what happens from now on, and not what happened',
+    name: 'delivers later changes, and no earlier ones',
     async run(store) {
       const a = await mustPut(store, '/a', '1');
       const recorder = record(store, '/', a);

@@ -24,7 +24,7 @@ export const WRITE_CASES: readonly StoreCase[] = [
   },
 
   {
-    name: 'a put that expects nothing fails where something is, and says what',
+    name: 'a put that expects an absent key fails with the present item',
     async run(store) {
       const revision = await mustPut(store, '/a', 'one');
       const result = await store.put('/a', bytes('two'), 'absent');
@@ -94,7 +94,7 @@ export const WRITE_CASES: readonly StoreCase[] = [
   },
 
   {
-    name: 'keeps empty values, binary values and large values',
+    name: 'stores empty values, binary values and large values',
     async run(store) {
       const large = Buffer.alloc(3 * 1024 * 1024, 'xyz');
       const binary = Buffer.from([0, 255, 1, 254, 0]);

@@ -143,7 +143,7 @@ describe('backupStore', () => {
 });
 
 describe('restoreStore', () => {
-  test('brings back what was, at a revision ahead of all others', async () => {
+  test('restores the state of the backup, at a revision ahead of all others', async () => {
     const store = await open();
     await fill(store, 5);
     await backupStore(dir, target);
@@ -167,7 +167,7 @@ describe('restoreStore', () => {
     expect((await again.range('/')).items).toHaveLength(4);
   });
 
-  test('keeps what it replaces', async () => {
+  test('retains the store that it replaces', async () => {
     const store = await open();
     await backupStore(dir, target);
     await fill(store, 5);
@@ -273,7 +273,7 @@ describe('the keys of a server', () => {
     expect(existsSync(there.keysDir)).toBe(false);
   });
 
-  test('replace others only by force, which keeps those beside', async () => {
+  test('replace others only by force, and retain the replaced ones', async () => {
     await backupStore(dir, target, { keysDir });
     const there = elsewhere();
     mkdirSync(there.keysDir, { recursive: true });

@@ -1,7 +1,7 @@
 /** Backup and restore of an embedded store, for the commands. */
 import { resolve } from 'node:path';
-import type { WorkerTask } from './protocol.ts';
-import { startDiskThread } from './thread.ts';
+import { startThread } from '../thread/start.ts';
+import { type Completed, type Task, threadOf } from './task.ts';
 
 /** Writes the state of the store to a new file without blocking the processes that use it. Returns its
  *  revision. The file contains every secret of the store; only its owner may read it.
@@ -41,8 +41,11 @@ export function restoreStore(
   });
 }
 
-async function perform(task: WorkerTask): Promise<number> {
-  const thread = startDiskThread(task, { onMessage: () => undefined, onEnd: () => undefined });
+async function perform(task: Task): Promise<number> {
+  const thread = startThread<Completed, Completed, never>(threadOf(task), {
+    onMessage: () => undefined,
+    onEnd: () => undefined,
+  });
   const { revision } = await thread.ready;
   await thread.end();
   return revision;

@@ -36,11 +36,11 @@ export function toStoreError(thrown: unknown, action: string, path: string, dir:
   return new StoreError(reason, message, { cause: thrown });
 }
 
-/** Advises what to do about a damaged file. */
+/** Advises how to replace a damaged file. */
 export function damaged(path: string, detail: string): string {
   return (
     `${path} is damaged (${detail}): put a backup in its place with the server stopped ` +
-    '(control-plane-lite restore --force BACKUP), which keeps the damaged file as store.db.replaced'
+    '(control-plane-lite restore --force BACKUP), which retains the damaged file as store.db.replaced'
   );
 }
 

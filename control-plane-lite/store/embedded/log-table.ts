@@ -6,32 +6,36 @@
  *  superfluous versions have been removed: it follows in steps, and continues after a restart. */
 import { Buffer } from 'node:buffer';
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
-import { StoreError } from '../contract.ts';
+import { type StoredItem, StoreError, type StoreEvent, type WriteResult } from '../contract.ts';
 import { keyAfter } from '../keys.ts';
-import { type PackableRecord, RecordReader } from '../records.ts';
+import { toEvent } from '../records.ts';
 import { FIRST_REVISION } from './files.ts';
 
-/** Result of one write: its revision; if the precondition failed, the current item (undefined: none). */
-export type Outcome = number | PackableRecord | undefined;
+export interface Write {
+  readonly key: string;
+  /** Absent: a deletion. */
+  readonly value: Uint8Array | undefined;
+  /** The expected revision, 0 for absent. */
+  readonly expected: number;
+}
 
 export interface RangeStep {
-  readonly items: readonly PackableRecord[];
+  readonly items: readonly StoredItem[];
   /** Position to continue at; undefined at the end. */
   readonly next: Buffer | undefined;
 }
 
 export interface HistoryStep {
-  readonly events: readonly PackableRecord[];
+  readonly events: readonly StoreEvent[];
   readonly upTo: number;
 }
 
 export interface LogTable {
   readonly revision: () => number;
   readonly compacted: () => number;
-  /** Performs all writes in one durable transaction, or none of them.
-   *  @param writes packed; the number of each is the expected revision, 0 for absent, and no value deletes */
-  readonly apply: (writes: readonly Uint8Array[]) => readonly Outcome[];
-  readonly get: (key: string) => PackableRecord | undefined;
+  /** Performs all writes in one durable transaction, or none of them. */
+  readonly apply: (writes: readonly Write[]) => readonly WriteResult[];
+  readonly get: (key: string) => StoredItem | undefined;
   /** Returns some of the items from key `from` on and before `end`, at the revision. */
   readonly range: (from: Uint8Array, end: Uint8Array, revision: number) => RangeStep;
   /** Returns some of the events after the revision. */
@@ -55,12 +59,12 @@ const SQL = {
   // For writes, which rarely need the value itself.
   found: 'SELECT rev, value IS NULL AS gone FROM log WHERE key = CAST(? AS TEXT) ORDER BY rev DESC LIMIT 1',
   insert: 'INSERT INTO log (rev, key, value) VALUES (?, CAST(? AS TEXT), ?)',
-  // The inner query follows the index only, in key order, and the outer keeps that order.
+  // The inner query follows the index only, in key order, and the outer retains that order.
   range: `SELECT log.key, log.rev, log.value FROM (
       SELECT key, max(rev) AS rev FROM log INDEXED BY log_by_key
       WHERE key >= CAST(? AS TEXT) AND key < CAST(? AS TEXT) AND rev <= ? GROUP BY key
     ) AS newest CROSS JOIN log ON log.rev = newest.rev`,
-  // The sign keeps the planner from following the keys: their order is useless here.
+  // The sign prevents the planner from following the keys: their order is useless here.
   history: `SELECT rev, key, value FROM log
     WHERE rev > ? AND rev <= ? AND +key >= CAST(? AS TEXT) AND +key < CAST(? AS TEXT) ORDER BY rev`,
   sweepOld: `DELETE FROM log WHERE rev IN (
@@ -99,15 +103,17 @@ export function createLogTable(database: DatabaseSync): LogTable {
     compacted: () => compacted,
     apply(writes) {
       let last = revision;
-      const outcomes = transaction(() => {
-        const results: Outcome[] = [];
-        for (const packed of writes) last = applyPacked(statements, packed, last, results);
-        return results;
-      });
+      const results = transaction(() =>
+        writes.map((write) => {
+          const result = applyWrite(statements, write, last);
+          if (result.ok) last = result.revision;
+          return result;
+        }),
+      );
       revision = last;
-      return outcomes;
+      return results;
     },
-    get: (key) => toRecord(key, statements.newest.get(Buffer.from(key))),
+    get: (key) => toItem(key, statements.newest.get(key)),
     range: (from, end, at) => rangeStep(statements.range, from, end, at),
     history: (from, end, after) => historyStep(statements.history, from, end, after, revision),
     setCompacted(to) {
@@ -154,45 +160,37 @@ function readMarks(database: DatabaseSync): { compacted: number; swept: number; 
   };
 }
 
-/** Returns the revision of the last write. */
-function applyPacked(
-  statements: Statements,
-  packed: Uint8Array,
+/** @param revision of the last write before it */
+function applyWrite(
+  { found, newest, insert }: Statements,
+  { key, value, expected }: Write,
   revision: number,
-  results: Outcome[],
-): number {
-  const { found, newest, insert } = statements;
-  const reader = new RecordReader(packed);
-  let last = revision;
-  while (reader.next()) {
-    const key = reader.keyBytes();
-    const row = found.get(key);
-    const present = row === undefined || row['gone'] === 1 ? 0 : numberOf(row['rev']);
-    if (present === reader.number) {
-      last += 1;
-      insert.run(last, key, reader.value ?? null);
-      results.push(last);
-    } else {
-      results.push(present === 0 ? undefined : toRecord(reader.key(), newest.get(key)));
-    }
+): WriteResult {
+  const row = found.get(key);
+  const present = row === undefined || row['gone'] === 1 ? 0 : numberOf(row['rev']);
+  if (present === expected) {
+    insert.run(revision + 1, key, value ?? null);
+    return { ok: true, revision: revision + 1 };
   }
-  return last;
+  return { ok: false, current: present === 0 ? undefined : toItem(key, newest.get(key)) };
 }
 
-function toRecord(key: string, row: Record<string, SQLOutputValue> | undefined): PackableRecord | undefined {
+function toItem(key: string, row: Record<string, SQLOutputValue> | undefined): StoredItem | undefined {
   const value = bytesOf(row?.['value']);
-  return row === undefined || value === undefined ? undefined : { key, value, number: numberOf(row['rev']) };
+  return row === undefined || value === undefined
+    ? undefined
+    : { key, value, revision: numberOf(row['rev']) };
 }
 
 function rangeStep(statement: StatementSync, from: Uint8Array, end: Uint8Array, revision: number): RangeStep {
-  const items: PackableRecord[] = [];
+  const items: StoredItem[] = [];
   let rows = 0;
   let bytes = 0;
   for (const row of statement.iterate(from, end, revision)) {
     const key = textOf(row['key']);
     const value = bytesOf(row['value']);
     if (value !== undefined) {
-      items.push({ key, value, number: numberOf(row['rev']) });
+      items.push({ key, value, revision: numberOf(row['rev']) });
       bytes += value.length;
     }
     rows += 1;
@@ -208,15 +206,15 @@ function historyStep(
   after: number,
   newest: number,
 ): HistoryStep {
-  const events: PackableRecord[] = [];
+  const events: StoreEvent[] = [];
   const upTo = Math.min(after + STEP_REVISIONS, newest);
   let bytes = 0;
   for (const row of statement.iterate(after, upTo, from, end)) {
-    const number = numberOf(row['rev']);
+    const revision = numberOf(row['rev']);
     const value = bytesOf(row['value']);
-    events.push({ key: textOf(row['key']), value, number });
+    events.push(toEvent(textOf(row['key']), value, revision));
     bytes += value?.length ?? 0;
-    if (bytes >= STEP_BYTES) return { events, upTo: number };
+    if (bytes >= STEP_BYTES) return { events, upTo: revision };
   }
   return { events, upTo };
 }
@@ -231,9 +229,9 @@ function textOf(value: SQLOutputValue | undefined): string {
   throw unexpected('text');
 }
 
-function bytesOf(value: SQLOutputValue | undefined): Uint8Array | undefined {
+function bytesOf(value: SQLOutputValue | undefined): Buffer | undefined {
   if (value === null || value === undefined) return undefined;
-  if (value instanceof Uint8Array) return value;
+  if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
   throw unexpected('bytes');
 }
 

@@ -20,9 +20,9 @@ import {
   syncPath,
   takeLock,
 } from './files.ts';
-import type { WorkerTask } from './protocol.ts';
+import type { Task } from './task.ts';
 
-type RestoreTask = Omit<Extract<WorkerTask, { readonly task: 'restore' }>, 'task'>;
+type RestoreTask = Omit<Extract<Task, { readonly task: 'restore' }>, 'task'>;
 
 interface Incoming {
   readonly revision: number;

@@ -104,7 +104,7 @@ describe('an embedded store', () => {
     expect(await (await open()).currentRevision()).toBe(13);
   });
 
-  test('a compaction removes what it makes superfluous from the file', async () => {
+  test('a compaction removes superfluous versions from the file', async () => {
     const store = await open();
     let revision: number | 'absent' = 'absent';
     for (let i = 0; i < 50; i += 1) {
@@ -120,7 +120,7 @@ describe('an embedded store', () => {
     file.close();
   });
 
-  test('keeps others from reading its files', async () => {
+  test('prevents others from reading its files', async () => {
     const store = await open();
     await fill(store, 1);
     const path = join(dir, 'store');

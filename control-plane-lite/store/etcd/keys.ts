@@ -4,6 +4,7 @@ import type { DecodedMessage } from '#api/codec/protobuf/fields.ts';
 import type { StoredItem } from '../contract.ts';
 import { prefixEnd } from '../keys.ts';
 import { bytesIn, numberIn } from './messages.ts';
+import { unpack } from './packed-value.ts';
 import { revisionOf, unmark } from './revisions.ts';
 
 export interface Keys {
@@ -24,7 +25,7 @@ export function createKeys(prefix: string): Keys {
     toItem(kv) {
       const { value, behind } = unmark(bytesIn(kv, 'value'));
       const revision = revisionOf(numberIn(kv, 'modRevision'), behind);
-      return { key: fromBytes(bytesIn(kv, 'key')), value, revision };
+      return { key: fromBytes(bytesIn(kv, 'key')), value: unpack(value), revision };
     },
     range(keysPrefix) {
       // An empty key would denote a single key; no key is before this one.

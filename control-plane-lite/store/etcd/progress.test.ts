@@ -5,95 +5,95 @@ import { answersInOrder, createProgress, type Progress } from './progress.ts';
 interface Setup {
   readonly clock: FakeClock;
   readonly progress: Progress;
-  readonly asked: () => number;
+  readonly requests: () => number;
   readonly given: number[];
 }
 
 function setUp(): Setup {
   const clock = createFakeClock();
   const given: number[] = [];
-  let asked = 0;
+  let requests = 0;
   const progress = createProgress({
     clock,
-    ask() {
-      asked += 1;
+    request() {
+      requests += 1;
     },
     onProgress: (revision) => given.push(revision),
   });
-  return { clock, progress, asked: () => asked, given };
+  return { clock, progress, requests: () => requests, given };
 }
 
 describe('createProgress', () => {
   test('uses the first response of a server that responds in order', () => {
-    const { progress, asked, given } = setUp();
+    const { progress, requests, given } = setUp();
     progress.request();
-    expect(asked()).toBe(0);
+    expect(requests()).toBe(0);
     progress.begin(true);
-    expect(asked()).toBe(1);
+    expect(requests()).toBe(1);
     progress.onResponse(7);
     progress.onResponse(8);
-    expect([asked(), given]).toEqual([1, [7]]);
+    expect([requests(), given]).toEqual([1, [7]]);
   });
 
   test('waits until the watch has caught up with another server, and has it confirm its response', async () => {
-    const { clock, progress, asked, given } = setUp();
+    const { clock, progress, requests, given } = setUp();
     progress.begin(false);
     progress.request();
     await clock.advance(499);
-    expect(asked()).toBe(0);
+    expect(requests()).toBe(0);
     await clock.advance(1);
-    expect(asked()).toBe(1);
+    expect(requests()).toBe(1);
     progress.onResponse(7);
-    expect([asked(), given]).toEqual([2, []]);
+    expect([requests(), given]).toEqual([2, []]);
     progress.onResponse(9);
-    expect([asked(), given]).toEqual([2, [7]]);
+    expect([requests(), given]).toEqual([2, [7]]);
   });
 
   test('need not wait where the watch is known to have caught up', () => {
-    const { progress, asked } = setUp();
+    const { progress, requests } = setUp();
     progress.begin(false);
     progress.request();
     progress.caughtUp();
-    expect(asked()).toBe(1);
+    expect(requests()).toBe(1);
   });
 
   test('sends another request for later callers', () => {
-    const { progress, asked, given } = setUp();
+    const { progress, requests, given } = setUp();
     progress.begin(true);
     progress.request();
     progress.request();
     progress.request();
-    expect(asked()).toBe(1);
+    expect(requests()).toBe(1);
     progress.onResponse(7);
-    expect([asked(), given]).toEqual([2, [7]]);
+    expect([requests(), given]).toEqual([2, [7]]);
     progress.onResponse(8);
-    expect([asked(), given]).toEqual([2, [7, 8]]);
+    expect([requests(), given]).toEqual([2, [7, 8]]);
   });
 
   test('repeats a request without a response', async () => {
-    const { clock, progress, asked, given } = setUp();
+    const { clock, progress, requests, given } = setUp();
     progress.begin(true);
     progress.request();
     await clock.advance(1000);
-    expect(asked()).toBe(3);
+    expect(requests()).toBe(3);
     progress.onResponse(7);
     await clock.advance(5000);
-    expect([asked(), given]).toEqual([3, [7]]);
+    expect([requests(), given]).toEqual([3, [7]]);
   });
 
   test('sends the pending requests of the last server to the next, and no others', async () => {
-    const { clock, progress, asked, given } = setUp();
+    const { clock, progress, requests, given } = setUp();
     progress.begin(true);
     progress.request();
     progress.pause();
     await clock.advance(5000);
     progress.onResponse(6);
-    expect([asked(), given]).toEqual([1, []]);
+    expect([requests(), given]).toEqual([1, []]);
     progress.begin(true);
     progress.onResponse(7);
     progress.pause();
     progress.begin(true);
-    expect([asked(), given]).toEqual([2, [7]]);
+    expect([requests(), given]).toEqual([2, [7]]);
   });
 });
 

@@ -1,4 +1,4 @@
-/** Progress requests of a watch: ask its server for the revision up to which the watch has received
+/** Progress requests of a watch: queries its server for the revision up to which the watch has received
  *  everything.
  *
  *  Servers before 3.4.25 and 3.5.8 respond with their newest revision whether or not the watch has received
@@ -11,7 +11,7 @@ import type { Clock, Timer } from '#api/kit/clock.ts';
 
 export interface ProgressDeps {
   readonly clock: Clock;
-  readonly ask: () => void;
+  readonly request: () => void;
   readonly onProgress: (revision: number) => void;
 }
 
@@ -36,9 +36,9 @@ type State =
   | { readonly kind: 'waiting' }
   | { readonly kind: 'idle' }
   /** `first`: the response that has to be confirmed. */
-  | { readonly kind: 'asking'; readonly first: number | undefined };
+  | { readonly kind: 'pending'; readonly first: number | undefined };
 
-export function createProgress({ clock, ask, onProgress }: ProgressDeps): Progress {
+export function createProgress({ clock, request, onProgress }: ProgressDeps): Progress {
   let state: State = { kind: 'waiting' };
   let isExact = false;
   /** A progress request is wanted that has not been sent since. */
@@ -46,10 +46,10 @@ export function createProgress({ clock, ask, onProgress }: ProgressDeps): Progre
   let timer: Timer | undefined;
 
   function send(first: number | undefined): void {
-    state = { kind: 'asking', first };
+    state = { kind: 'pending', first };
     timer?.cancel();
     timer = clock.setTimer(() => send(first), ASK_AGAIN_MS);
-    ask();
+    request();
   }
 
   function settle(): void {
@@ -62,7 +62,7 @@ export function createProgress({ clock, ask, onProgress }: ProgressDeps): Progre
 
   function pause(): void {
     timer?.cancel();
-    if (state.kind === 'asking') isWanted = true;
+    if (state.kind === 'pending') isWanted = true;
     state = { kind: 'waiting' };
   }
 
@@ -72,7 +72,7 @@ export function createProgress({ clock, ask, onProgress }: ProgressDeps): Progre
       if (state.kind === 'idle') settle();
     },
     onResponse(revision) {
-      if (state.kind !== 'asking') return;
+      if (state.kind !== 'pending') return;
       const { first } = state;
       if (first === undefined && !isExact) return send(revision);
       settle();

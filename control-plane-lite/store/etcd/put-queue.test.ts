@@ -64,7 +64,7 @@ describe('createPutQueue', () => {
     await turn();
   }
 
-  test('sends together what comes in one turn, and keeps the rest until a group is done', async () => {
+  test('sends the puts of one turn together, and retains the rest until a group is done', async () => {
     const { sent, add, end } = createFixture({ entries: 3, enough: 100, bytes: 100 });
     add('abcdefgh');
     expect(sent).toEqual([]);

@@ -22,7 +22,7 @@ describe('revisions', () => {
 });
 
 describe('mark', () => {
-  test('keeps any value, and its place', () => {
+  test('restores any value, and its place', () => {
     assert(
       property(uint8Array(), places, (array, behind) => {
         const value = Buffer.from(array);

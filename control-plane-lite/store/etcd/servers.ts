@@ -40,6 +40,8 @@ export interface Servers {
   readonly stream: (method: Method) => Promise<WatchStream>;
   /** A stream broke: the next goes to another server. */
   readonly next: () => void;
+  /** Uses other credentials for new connections; streams and calls in progress keep theirs. */
+  readonly replaceTls: (tls: EtcdTls) => void;
   readonly close: () => void;
 }
 
@@ -61,7 +63,9 @@ const CHANNEL_OPTIONS: Readonly<Record<string, number>> = {
 
 export function createServers(options: ServersOptions): Servers {
   const { timeoutMs } = options;
-  const clients = options.servers.map((server) => connect(server, options.tls));
+  const connectAll = (tls: EtcdTls | undefined): readonly Client[] =>
+    options.servers.map((server) => connect(server, tls));
+  let clients = connectAll(options.tls);
   // A server without a leader reports that, instead of holding the call.
   const metadata = new Metadata();
   metadata.set('hasleader', 'true');
@@ -106,6 +110,12 @@ export function createServers(options: ServersOptions): Servers {
       return stream.on('error', () => undefined);
     },
     next,
+    replaceTls(tls) {
+      const former = clients;
+      clients = connectAll(tls);
+      // The library lets calls and streams that have begun finish.
+      for (const client of former) client.close();
+    },
     close() {
       for (const client of clients) client.close();
     },

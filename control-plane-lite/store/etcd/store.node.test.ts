@@ -1,5 +1,6 @@
 /** The store on real etcd servers, in its thread. */
 import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
@@ -8,6 +9,7 @@ import { bytes, keysOf, mustPut, reasonOf, record } from '../conformance/tools.t
 import { describeStore } from '../conformance.ts';
 import type { Store, StoreError } from '../contract.ts';
 import { type EtcdCluster, startEtcd } from '../etcd.fixture.ts';
+import type { EtcdTls } from './servers.ts';
 import { createEtcdStore } from './store.ts';
 import { createThreadedEtcdStore, type ThreadedEtcdOptions } from './thread.ts';
 
@@ -45,7 +47,7 @@ describe('a store on etcd', () => {
     expect(keysOf(await recorder.upTo(revision))).toEqual(['/a']);
   });
 
-  test('keeps to its prefix', async () => {
+  test('accesses only keys with its prefix', async () => {
     const [one, two] = [open({ prefix: '/p/1' }), open({ prefix: '/p/2' })];
     const start = await one.currentRevision();
     await mustPut(one, '/a', '1');
@@ -99,8 +101,8 @@ describe('a store on etcd', () => {
 
   test('reports a value that is too large', async () => {
     const store = open();
-    expect(await reasonOf(store.put('/a', Buffer.alloc(16 * 1024 * 1024), 'absent'))).toBe('tooLarge');
-    expect(await reasonOf(store.put('/a', Buffer.alloc(20 * 1024 * 1024), 'absent'))).toBe('tooLarge');
+    expect(await reasonOf(store.put('/a', randomBytes(16 * 1024 * 1024), 'absent'))).toBe('tooLarge');
+    expect(await reasonOf(store.put('/a', randomBytes(20 * 1024 * 1024), 'absent'))).toBe('tooLarge');
   });
 });
 
@@ -225,6 +227,32 @@ describe('a watch on etcd', () => {
   });
 });
 
+describe('a store on etcd with its own limits', () => {
+  test('takes values that are longer, and gives them back in every way', async () => {
+    await using cluster = await startEtcd({ args: ['--max-request-bytes', String(1.5 * 1024 * 1024)] });
+    const address = { servers: cluster.urls, prefix: '/long' };
+    const [one, two] = [open(address), open(address)];
+    const start = await one.currentRevision();
+    const secret = (length: number): Buffer =>
+      bytes(JSON.stringify({ a: randomBytes(length).toString('base64') }));
+    const values = [secret(1.49 * 1024 * 1024), bytes(JSON.stringify({ a: '\u0001'.repeat(1_500_000) }))];
+    const recorder = record(two, '/', start);
+    const written = await Promise.all(values.map((value, i) => one.put(`/${i}`, value, 'absent')));
+    const small = await mustPut(one, '/2', '1');
+    expect(written).toEqual([expect.objectContaining({ ok: true }), expect.objectContaining({ ok: true })]);
+    const { items } = await two.range('/');
+    expect(items.slice(0, 2).map(({ value }, i) => values[i]?.equals(value))).toEqual([true, true]);
+    expect((await two.get('/0'))?.value.equals(values[0] ?? bytes(''))).toBe(true);
+    const again = await two.put('/0', bytes('1'), 'absent');
+    expect(!again.ok && again.current?.value.equals(values[0] ?? bytes(''))).toBe(true);
+    const events = await recorder.upTo(small);
+    const seen = events.map((event) => (event.type === 'put' ? event.value.length : 0));
+    expect(seen.toSorted((a, b) => a - b)).toEqual(
+      [1, ...values.map(({ length }) => length)].toSorted((a, b) => a - b),
+    );
+  });
+});
+
 describe('a watch that is held', () => {
   test('gives nothing, and goes on without a gap', async () => {
     const writer = open({ prefix: '/held' });
@@ -277,5 +305,19 @@ describe('a store on etcd with TLS', () => {
       expect(await reasonOf(bad.get('/a'))).toBe('unavailable');
       await bad.close();
     }
+
+    // Credentials that are replaced: calls work from then on, and an open watch goes on.
+    let replaceTls: (tls: EtcdTls) => void = () => undefined;
+    const followTls = (listener: typeof replaceTls): void => void (replaceTls = listener);
+    const changing = open({ servers: cluster.urls, tls: { ca }, timeoutMs: 500, followTls });
+    expect(await reasonOf(changing.get('/a'))).toBe('unavailable');
+    replaceTls({ ca, ...pair });
+    await expect.poll(() => reasonOf(changing.get('/a')), { timeout: 5000 }).not.toBe('unavailable');
+    const watched = record(changing, '/', 1);
+    await mustPut(changing, '/b', '1');
+    replaceTls({ ca, ...pair });
+    const last = await mustPut(changing, '/c', '1');
+    expect(keysOf(await watched.upTo(last))).toEqual(['/b', '/c']);
+    await changing.close();
   });
 });

@@ -8,7 +8,7 @@ import { Buffer } from 'node:buffer';
 import type { DecodedMessage } from '#api/codec/protobuf/fields.ts';
 import { systemClock } from '#api/kit/clock.ts';
 import { StoreError } from '../contract.ts';
-import type { ServableStore } from '../threaded/server.ts';
+import type { ServableStore } from '../thread/serve.ts';
 import { toStoreError } from './failure.ts';
 import { createKeys } from './keys.ts';
 import {
@@ -42,9 +42,14 @@ const TIMEOUT_MS = 10_000;
 /** Any key: only the revision of the response, or its error, matters. */
 const ANY_KEY = Buffer.from('/');
 
+export interface EtcdStore extends ServableStore {
+  /** Uses other credentials for new connections. */
+  readonly replaceTls: (tls: EtcdTls) => void;
+}
+
 /** Connects in the background: calls wait for a server up to their timeout.
  *  @throws StoreError `unavailable` if an address is invalid */
-export function createEtcdStore(address: EtcdAddress): ServableStore {
+export function createEtcdStore(address: EtcdAddress): EtcdStore {
   const { prefix = '', timeoutMs = TIMEOUT_MS } = address;
   const methods = createMethods();
   const servers = createServers({ ...address, timeoutMs });
@@ -112,6 +117,9 @@ export function createEtcdStore(address: EtcdAddress): ServableStore {
         if (!(thrown instanceof StoreError) || thrown.reason !== 'compacted') throw thrown;
       }
     },
+    replaceTls(tls) {
+      if (!closed) servers.replaceTls(tls);
+    },
     close() {
       if (!closed) {
         closed = true;
@@ -137,7 +145,7 @@ async function holds(call: Call, { range }: Methods, revision: number): Promise<
 }
 
 async function isExact(call: Call, { status }: Methods): Promise<boolean> {
-  const { version } = await call(status, 'asking for the version', {}, true);
+  const { version } = await call(status, 'reading the version', {}, true);
   return typeof version === 'string' && answersInOrder(version);
 }
 

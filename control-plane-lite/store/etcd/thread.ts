@@ -1,17 +1,15 @@
 /** Store in an etcd cluster, with a thread of its own for the cost of calls to the cluster. */
+import { MessageChannel } from 'node:worker_threads';
 import type { Store, StoreError } from '../contract.ts';
-import { type Ready, startThread } from '../thread.ts';
-import { createStoreClient } from '../threaded/client.ts';
-import type { ToThread, Turn } from '../threaded/protocol.ts';
+import { type FailureOptions, startStore } from '../thread/start.ts';
 import { parseAddress } from './address.ts';
 import { PLACES } from './revisions.ts';
+import type { EtcdTls } from './servers.ts';
 import type { EtcdAddress } from './store.ts';
 
-export interface ThreadedEtcdOptions extends EtcdAddress {
-  /** Called when a watch's sink threw. Unless given, the error is rethrown and uncaught. */
-  readonly onSinkError?: (thrown: unknown) => void;
-  /** The thread exited unexpectedly: the store is unusable until the process restarts. */
-  readonly onFailure?: (error: StoreError) => void;
+export interface ThreadedEtcdOptions extends EtcdAddress, FailureOptions {
+  /** Calls the listener with changed credentials. */
+  readonly followTls?: (listener: (tls: EtcdTls) => void) => void;
 }
 
 /** Its live data is small. The process's own settings would give it as much memory as the thread that serves
@@ -22,37 +20,28 @@ const LIMITS = { maxYoungGenerationSizeMb: 16 };
  *  timeout.
  *  @throws StoreError `unavailable` if an address is invalid */
 export function createThreadedEtcdStore(options: ThreadedEtcdOptions): Store {
-  const { onSinkError = throwLater, onFailure, ...address } = options;
+  const { onSinkError, onFailure, followTls, ...address } = options;
   for (const server of address.servers) parseAddress(server, address.tls !== undefined);
-  const thread = startThread<Ready, Turn, ToThread>(
-    { program: programOf(import.meta.url), name: 'store etcd', data: address, limits: LIMITS },
-    { onMessage: (turn) => client.onTurn(turn), onEnd: fail },
-  );
-  const client = createStoreClient({
+  // Credentials have a channel of their own: the protocol of stores does not know them.
+  const { port1: credentials, port2: received } = new MessageChannel();
+  credentials.unref();
+  followTls?.((tls) => credentials.postMessage(tls));
+  const { store, ready } = startStore({
+    program: programOf(import.meta.url),
+    name: 'store etcd',
+    data: { address, credentials: received },
+    transfer: [received],
+    limits: LIMITS,
     isShared: true,
     revisionStep: PLACES,
-    post: thread.post,
-    end: thread.end,
-    onSinkError,
-    defer: setImmediate,
+    ...(onSinkError === undefined ? {} : { onSinkError }),
+    ...(onFailure === undefined ? {} : { onFailure }),
   });
-
-  function fail(error: StoreError): void {
-    client.onEnd(error);
-    onFailure?.(error);
-  }
-
-  thread.ready.catch(fail);
-  return client.store;
+  ready.catch((error: StoreError) => onFailure?.(error));
+  return store;
 }
 
 /** Sources run unbundled; a bundle has the thread's program as a file of its own. */
 function programOf(url: string): URL {
   return new URL(url.endsWith('.ts') ? './worker.ts' : './etcd-worker.js', url);
-}
-
-function throwLater(thrown: unknown): void {
-  queueMicrotask(() => {
-    throw thrown;
-  });
 }

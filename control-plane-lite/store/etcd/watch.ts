@@ -82,7 +82,7 @@ class ReconnectingWatch implements EtcdWatch {
     this.seen = target.after;
     this.progress = createProgress({
       clock: deps.clock,
-      ask: () => void this.stream?.write({ progressRequest: {} }),
+      request: () => void this.stream?.write({ progressRequest: {} }),
       onProgress: (revision) => this.giveProgress(revision),
     });
   }

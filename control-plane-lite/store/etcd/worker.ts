@@ -1,30 +1,25 @@
 /** Thread of a store on etcd: performs the calls to the cluster and encodes and decodes their messages. */
-import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
-import { toPlainError } from '../plain-error.ts';
-import type { Ready, Refusal } from '../thread.ts';
-import type { ToThread, Turn } from '../threaded/protocol.ts';
-import { type ServableStore, serveStore } from '../threaded/server.ts';
+import { MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { isObject } from '#api/kit/object.ts';
+import { serveThread } from '../thread/serve.ts';
+import type { EtcdTls } from './servers.ts';
 import { createEtcdStore, type EtcdAddress } from './store.ts';
 
-function send(port: MessagePort, message: Ready | Refusal | Turn): void {
-  const records = message.kind === 'turn' ? message.records : undefined;
-  port.postMessage(message, records === undefined || records.length === 0 ? [] : [records.buffer]);
+interface ThreadData {
+  readonly address: EtcdAddress;
+  /** Receives changed credentials. */
+  readonly credentials: MessagePort;
 }
 
-function run(port: MessagePort, address: EtcdAddress): void {
-  let store: ServableStore;
-  try {
-    store = createEtcdStore(address);
-  } catch (thrown) {
-    return send(port, { kind: 'refused', error: toPlainError(thrown) });
-  }
-  const serve = serveStore(store, { send: (turn) => send(port, turn), defer: setImmediate });
-  port.on('message', (message: ToThread) => serve(message));
-  send(port, { kind: 'ready' });
+function isThreadData(data: unknown): data is ThreadData {
+  return isObject(data) && isObject(data['address']) && data['credentials'] instanceof MessagePort;
 }
 
-function isAddress(data: unknown): data is EtcdAddress {
-  return typeof data === 'object' && data !== null && 'servers' in data;
+if (parentPort !== null && isThreadData(workerData)) {
+  const { address, credentials } = workerData;
+  serveThread(parentPort, () => {
+    const store = createEtcdStore(address);
+    credentials.on('message', (tls: EtcdTls) => store.replaceTls(tls));
+    return store;
+  });
 }
-
-if (parentPort !== null && isAddress(workerData)) run(parentPort, workerData);

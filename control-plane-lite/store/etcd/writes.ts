@@ -2,13 +2,14 @@
  *  more than a single one; if the condition of any fails, that one goes alone, and the others once more.
  *  Deletions go alone: a deletion has no value that could encode its position.
  *
- *  Nested transactions per put are no alternative: etcd's space quota does not count what they write. */
+ *  Nested transactions per put are no alternative: etcd's space quota does not count their writes. */
 import type { DecodedMessage } from '#api/codec/protobuf/fields.ts';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Expected, WriteResult } from '../contract.ts';
 import { isTooMuchAtOnce } from './failure.ts';
 import type { Keys } from './keys.ts';
 import { type Call, headerRevision, type Method, messageIn, messagesIn, numberIn } from './messages.ts';
+import { pack } from './packed-value.ts';
 import { createPutQueue, type QueueEntry } from './put-queue.ts';
 import { commitOf, mark, PLACES, revisionOf } from './revisions.ts';
 
@@ -81,11 +82,17 @@ export function createWrites(call: Call, txn: Method, keys: Keys): Writes {
   }
 
   const queue = createPutQueue(LIMITS, send);
+  const putStored = (key: string, value: Buffer, expected: Expected): Promise<WriteResult> =>
+    new Promise((resolve, reject) => {
+      queue.add({ key, bytes: key.length + value.length, value, expected, resolve, reject });
+    });
   return {
-    put: (key, value, expected) =>
-      new Promise((resolve, reject) => {
-        queue.add({ key, bytes: key.length + value.length, value, expected, resolve, reject });
-      }),
+    put(key, value, expected) {
+      const stored = pack(value);
+      return stored instanceof Promise
+        ? stored.then((packed) => putStored(key, packed, expected))
+        : putStored(key, stored, expected);
+    },
     async delete(key, expected) {
       const operation = { requestDeleteRange: { key: keys.toBytes(key) } };
       const response = await write(`deleting ${key}`, conditional(keys, { key, expected }, operation));

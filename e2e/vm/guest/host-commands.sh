@@ -1,5 +1,5 @@
 #!/bin/bash
-# Runs what the host asks for, side by side. A line from the host: number, limit in seconds, script in base64.
+# Runs the commands of the host, in parallel. A line from the host: number, limit in seconds, script in base64.
 # A line to the host: number, exit code, standard output and standard error in base64; first of all `ready`.
 set -u
 folder=/run/host-commands

@@ -1,0 +1,118 @@
+/** Settings of operation: limits, the audit log, controllers and logs. */
+import { MAX_COUNT, type SettingsOf } from './setting.ts';
+
+export interface OperationConfig {
+  readonly maxConnectionsPerAddress: number;
+  readonly maxRequestsInflight: number;
+  readonly maxMutatingRequestsInflight: number;
+  readonly enablePriorityAndFairness: boolean;
+  readonly auditLogPath: string;
+  readonly auditPolicyFile: string;
+  readonly auditLogMaxsize: number;
+  readonly auditLogMaxbackup: number;
+  readonly auditLogMaxage: number;
+  readonly controllers: readonly string[];
+  readonly scheduler: boolean;
+  readonly verbosity: number;
+}
+
+export const OPERATION: SettingsOf<OperationConfig> = {
+  maxConnectionsPerAddress: {
+    flag: 'max-connections-per-address',
+    type: 'integer',
+    default: 7500,
+    min: 1,
+    max: MAX_COUNT,
+    group: 'Limits',
+    help: 'maximum connections per client address, of 10000 in total; raise it for clients behind a proxy',
+  },
+  maxRequestsInflight: {
+    flag: 'max-requests-inflight',
+    type: 'integer',
+    default: 400,
+    min: 1,
+    max: MAX_COUNT,
+    group: 'Limits',
+    help: 'maximum read-only requests in flight',
+  },
+  maxMutatingRequestsInflight: {
+    flag: 'max-mutating-requests-inflight',
+    type: 'integer',
+    default: 200,
+    min: 1,
+    max: MAX_COUNT,
+    group: 'Limits',
+    help: 'maximum mutating requests in flight',
+  },
+  enablePriorityAndFairness: {
+    flag: 'enable-priority-and-fairness',
+    type: 'boolean',
+    default: true,
+    group: 'Limits',
+    help: 'divide the sum of both maximums among priority levels, as FlowSchemas and PriorityLevelConfigurations say, instead of applying each; needs the feature gate APIPriorityAndFairness',
+  },
+  auditLogPath: {
+    flag: 'audit-log-path',
+    type: 'string',
+    default: '',
+    group: 'Audit',
+    help: 'file for audit events; - for standard output',
+  },
+  auditPolicyFile: {
+    flag: 'audit-policy-file',
+    type: 'string',
+    default: '',
+    group: 'Audit',
+    help: 'audit policy that selects the recorded requests',
+  },
+  auditLogMaxsize: {
+    flag: 'audit-log-maxsize',
+    type: 'integer',
+    default: 100,
+    min: 0,
+    max: MAX_COUNT,
+    group: 'Audit',
+    help: 'megabytes after which the file is rotated; 0: never',
+  },
+  auditLogMaxbackup: {
+    flag: 'audit-log-maxbackup',
+    type: 'integer',
+    default: 10,
+    min: 0,
+    max: MAX_COUNT,
+    group: 'Audit',
+    help: 'rotated files to keep; 0: all',
+  },
+  auditLogMaxage: {
+    flag: 'audit-log-maxage',
+    type: 'integer',
+    default: 0,
+    min: 0,
+    max: MAX_COUNT,
+    group: 'Audit',
+    help: 'days to keep rotated files; 0: forever',
+  },
+  controllers: {
+    flag: 'controllers',
+    type: 'list',
+    default: ['*'],
+    group: 'Other',
+    help: 'controllers to run: *, name, or -name for all but that one',
+  },
+  scheduler: {
+    flag: 'scheduler',
+    type: 'boolean',
+    default: true,
+    group: 'Other',
+    help: 'run the built-in scheduler; --no-scheduler leaves scheduling to another program',
+  },
+  verbosity: {
+    flag: 'v',
+    type: 'integer',
+    default: 2,
+    min: 0,
+    max: 10,
+    group: 'Other',
+    help: 'log verbosity: 4 shows decisions, 6 every detail',
+  },
+};
