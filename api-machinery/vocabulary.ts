@@ -58,6 +58,9 @@ export interface Vocabulary {
   /** Label and annotation of roles and bindings that the server creates and reconciles. */
   readonly labelBootstrapping: string;
   readonly annotationAutoUpdate: string;
+  /** Response headers with the UIDs of the FlowSchema and the PriorityLevelConfiguration of a request. */
+  readonly flowSchemaHeader: string;
+  readonly priorityLevelHeader: string;
   /** Service of the API server in the default namespace. */
   readonly apiService: string;
   /** Finalizer in a namespace's spec that blocks its removal until its content is deleted. */
@@ -124,6 +127,8 @@ const plat: Vocabulary = {
   nodeServingSigner: 'nodeagent-serving',
   secretTypeBootstrapToken: 'bootstrap.plat.io/token',
   labelBootstrapping: 'plat.io/bootstrapping',
+  flowSchemaHeader: 'X-Plat-PF-FlowSchema-UID',
+  priorityLevelHeader: 'X-Plat-PF-PriorityLevel-UID',
   annotationAutoUpdate: 'rbac.authorization.plat.io/autoupdate',
 };
 
@@ -173,6 +178,8 @@ const kubernetes: Vocabulary = {
   nodeServingSigner: 'kubelet-serving',
   secretTypeBootstrapToken: 'bootstrap.kubernetes.io/token',
   labelBootstrapping: 'kubernetes.io/bootstrapping',
+  flowSchemaHeader: 'X-Kubernetes-PF-FlowSchema-UID',
+  priorityLevelHeader: 'X-Kubernetes-PF-PriorityLevel-UID',
   annotationAutoUpdate: 'rbac.authorization.kubernetes.io/autoupdate',
 };
 

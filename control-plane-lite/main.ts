@@ -106,7 +106,7 @@ export async function startServer(
     writePlatconfig().catch((err: unknown) => log.warn({ err }, 'Failed to write the platconfig'));
   });
   const working = new AbortController();
-  const parts = { aggregation, custom, port, observeUpdate };
+  const parts = { flows: server.flows, aggregation, custom, port, observeUpdate };
   const work = runBackground(core, parts, beginning, working.signal);
   work.catch((thrown: unknown) => failed.reject(thrown));
   const rest = undo.move();
@@ -135,6 +135,7 @@ interface Beginning {
 }
 
 interface BackgroundParts {
+  readonly flows: Server['flows'];
   readonly aggregation: Aggregation | undefined;
   readonly custom: CustomResources;
   readonly port: number;
@@ -153,7 +154,7 @@ function kubernetesServiceOf({ config, ...core }: Core, port: number): Kubernete
 /** Starts the background work. `beginning` resolves once the bootstrap objects exist. */
 async function runBackground(
   core: Core,
-  { aggregation, custom, port, observeUpdate }: BackgroundParts,
+  { flows, aggregation, custom, port, observeUpdate }: BackgroundParts,
   beginning: Beginning,
   signal: AbortSignal,
 ): Promise<void> {
@@ -173,6 +174,7 @@ async function runBackground(
       custom.run(signal),
       aggregation?.run(signal),
       kubernetesService.run(signal),
+      flows?.run(signal),
     ]);
   };
   await Promise.all([compactorOf(core, core.store).run(signal), beginAndControl()]);

@@ -56,7 +56,7 @@ export const LAYERS: Readonly<Record<string, Layers>> = {
     ['kit', 'patch', 'store', 'version.ts', 'webhooks'],
     ['resources'],
     ['agents', 'apply', 'authn', 'cache'],
-    ['authz', 'quota', 'resource-metrics'],
+    ['authz', 'flow-control', 'quota', 'resource-metrics'],
     ['admission', 'http'],
     ['verbs'],
     ['custom', 'endpoints', 'scheduler'],

@@ -37,7 +37,8 @@ export interface GaugeSeries {
 export interface HistogramSeries {
   readonly count: number;
   readonly sum: number;
-  observe(value: number): void;
+  /** @param times default 1 */
+  observe(value: number, times?: number): void;
 }
 
 export interface Metric<Series> {
@@ -84,12 +85,12 @@ class BucketSeries implements HistogramSeries {
     this.counts = bounds.map(() => 0);
   }
 
-  observe(value: number): void {
-    this.count += 1;
-    this.sum += value;
+  observe(value: number, times = 1): void {
+    this.count += times;
+    this.sum += value * times;
     for (let index = 0; index < this.#bounds.length; index += 1) {
       if (value <= (this.#bounds[index] ?? 0)) {
-        this.counts[index] = (this.counts[index] ?? 0) + 1;
+        this.counts[index] = (this.counts[index] ?? 0) + times;
         return;
       }
     }

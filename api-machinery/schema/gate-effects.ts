@@ -22,7 +22,7 @@ const NO_CLOUD = ignored('no cloud provider is built in', true);
 
 const GATE_EFFECTS: Readonly<Record<string, Acted | NoEffect>> = {
   APIListChunking: ALWAYS_ON,
-  APIPriorityAndFairness: notImplemented('requests are queued by user, whatever FlowSchemas say', false),
+  APIPriorityAndFairness: SERVER,
   APIResponseCompression: ALWAYS_ON,
   APIServerIdentity: ABSENT,
   APIServerTracing: ABSENT,

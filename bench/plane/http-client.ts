@@ -6,8 +6,9 @@ import { connect, type TLSSocket } from 'node:tls';
 export interface Target {
   readonly port: number;
   readonly ca: string;
-  readonly cert: string;
-  readonly key: string;
+  /** Absent: an anonymous client. */
+  readonly cert: string | undefined;
+  readonly key: string | undefined;
 }
 
 export interface Reply {

@@ -1,6 +1,7 @@
 /** Rows of the API server, the same for both stores. */
 import type { RowOn } from '../row.ts';
 import { type Measurement, median } from '../table.ts';
+import { type Flooder, measureFlood } from './flood.ts';
 import { type Reply, requestBytes } from './http-client.ts';
 import { POD_COUNT, WATCHER_COUNT } from './load.ts';
 import { GROUPS, PODS_PATH, podName } from './pod.ts';
@@ -125,6 +126,15 @@ function measurePages(bench: PlaneBench): Promise<Measurement> {
   return measureReading(bench, POD_COUNT, readAll, `${PODS_PATH}?limit=${PAGE}`);
 }
 
+/** Returns the 99th percentile of one client's creates under another's flood, in percent of that without. */
+async function measureFlooded({ another }: PlaneBench, flooder: Flooder): Promise<Measurement> {
+  await using stack = new AsyncDisposableStack();
+  const { clients, target, domain } = await another(stack);
+  const { aloneMs, floodedMs, floodPerSecond } = await measureFlood(clients, target, flooder, domain);
+  const times = `${aloneMs.toFixed(1)} → ${floodedMs.toFixed(1)} ms`;
+  return { value: (floodedMs / aloneMs) * 100, detail: `${times}, flood ${floodPerSecond.toFixed(0)} /s` };
+}
+
 /** Results of upstream's API server with etcd on the machine on which the budgets were set. */
 const UPSTREAM: Readonly<Record<string, number>> = {
   'api-create': 706,
@@ -201,6 +211,22 @@ const ROWS: readonly PlaneRow[] = [
     budget: 80,
     limits: 'value',
     measure: measurePages,
+  },
+  {
+    name: 'api-flood',
+    title: "API: a client's create under another's flood of gets, p99 relative to none",
+    unit: '%',
+    budget: 200,
+    limits: 'value',
+    measure: (bench) => measureFlooded(bench, 'user'),
+  },
+  {
+    name: 'api-flood-anonymous',
+    title: 'API: the same under a flood of anonymous requests',
+    unit: '%',
+    budget: 200,
+    limits: 'value',
+    measure: (bench) => measureFlooded(bench, 'anonymous'),
   },
 ];
 

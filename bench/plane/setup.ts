@@ -1,12 +1,13 @@
 /** Setup of the API server rows: the bundled server as shipped, with an empty store and keep-alive
  *  connections over TLS. */
 import { join } from 'node:path';
+import { VOCABULARIES } from '#api/vocabulary.ts';
 import { API_ALONE } from '#plane/main.fixture.ts';
 import { startEtcd } from '#plane/store/etcd.fixture.ts';
 import { bundle, PLANE_ENTRIES } from '../../scripts/bundle.ts';
 import { createTempDir } from '../../testing/temp.ts';
 import { residentMiB } from '../process.ts';
-import { type HttpClient, openClient, requestBytes } from './http-client.ts';
+import { type HttpClient, openClient, requestBytes, type Target } from './http-client.ts';
 import { createLoad, type Load } from './load.ts';
 import { startPlaneProcess } from './server-process.ts';
 
@@ -19,6 +20,10 @@ export interface PlaneBench {
   readonly store: StoreKind;
   readonly clients: readonly HttpClient[];
   readonly load: Load;
+  /** Address of the server, and the administrator's credentials. */
+  readonly target: Target;
+  /** Domain of its API groups. */
+  readonly domain: string;
   /** Starts another server of the kind, which stops with the stack. */
   readonly another: (stack: AsyncDisposableStack) => Promise<PlaneBench>;
   /** From the start of the process to its first response, in s. */
@@ -54,6 +59,8 @@ export async function setUpPlane(
   return {
     store: kind,
     clients,
+    target,
+    domain: VOCABULARIES.plat.apiGroupDomain,
     startedS,
     load: createLoad({ clients, target, say }),
     another: (its) => setUpPlane(kind, its, say),

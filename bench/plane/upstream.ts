@@ -1,5 +1,6 @@
 /** Upstream's API server with etcd under the same load, on this machine in the same run. Its program is
  *  built from Debian's sources if it does not exist, which takes a while. */
+import { VOCABULARIES } from '#api/vocabulary.ts';
 import { startEtcd } from '#plane/store/etcd.fixture.ts';
 import { freePort } from '../../testing/free-port.ts';
 import { startUpstream, type UpstreamProcess } from '../../testing/stock-process.ts';
@@ -71,6 +72,8 @@ export async function setUpUpstream(
   return {
     store: 'etcd',
     clients,
+    target,
+    domain: VOCABULARIES.kubernetes.apiGroupDomain,
     startedS,
     load: createLoad({ clients, target, say }),
     another: (its) => setUpUpstream(its, say),

@@ -82,6 +82,8 @@ export interface ByteSink {
   write(bytes: Buffer, readers?: number): void;
   /** The server terminates the watch: history was lost, or the store is unavailable. */
   end(reason: 'expired' | 'unavailable'): void;
+  /** The initial state, or the changes since the requested revision, have been written. */
+  initialized?(): void;
   /** Backpressure during a long initial state: resolves once the client has taken most of the written bytes;
    *  `undefined`, or no such function: continue immediately. */
   drained?(): Promise<void> | undefined;

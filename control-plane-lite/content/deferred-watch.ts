@@ -107,6 +107,7 @@ function createConvertingSink(
     end(reason) {
       work = finish(work, reason);
     },
+    initialized: () => void work.then(() => sink.initialized?.()),
     // A long initial state continues once its converted events are on their way.
     drained: () => work.then(() => sink.drained?.()),
   };

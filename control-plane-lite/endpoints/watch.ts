@@ -37,7 +37,10 @@ export async function watchEndpoint(
   };
   // If the client has already left, nothing would stop the watch.
   request.signal.throwIfAborted();
-  const relay = createRelay((reason) => watching.error(endStatus(reason, deps.cache.revision)));
+  const relay = createRelay(
+    (reason) => watching.error(endStatus(reason, deps.cache.revision)),
+    () => request.initialized?.(),
+  );
   const handle = beginWatch(
     () =>
       cacheOf(deps, resource).watch(options, watching.encoder, watching.pass?.(relay.source) ?? relay.source),
@@ -106,7 +109,10 @@ interface Relay {
 }
 
 /** Buffers events that arrive before the response has started. */
-function createRelay(errorEvent: (reason: 'expired' | 'unavailable') => Buffer): Relay {
+function createRelay(
+  errorEvent: (reason: 'expired' | 'unavailable') => Buffer,
+  initialized: () => void,
+): Relay {
   const held: Buffer[] = [];
   let target: StreamSink | undefined;
   let ended = false;
@@ -125,6 +131,7 @@ function createRelay(errorEvent: (reason: 'expired' | 'unavailable') => Buffer):
   return {
     source: {
       write,
+      initialized,
       end: (reason) => fail(errorEvent(reason)),
       drained: () => target?.drained?.(),
     },

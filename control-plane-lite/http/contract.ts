@@ -55,6 +55,9 @@ export interface ApiRequest {
   readonly wantsJson?: boolean;
   /** Passes the value of a body that is not JSON to the audit log, once it is parsed. */
   noteBody?(value: unknown): void;
+  /** Must be called when a watch has its initial state, or when another server took the request: from then on it
+   *  occupies no seat. */
+  initialized?(): void;
   /** Adds a Warning header (code 299). Has an effect until the response begins. */
   warn(text: string): void;
   /** Adds an annotation to the audit event. */

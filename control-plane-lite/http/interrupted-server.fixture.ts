@@ -7,6 +7,8 @@ import { silentLogger } from '#api/kit/logger.ts';
 import { createMetricsRegistry, type MetricsRegistry } from '#api/kit/metrics.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
+import { flowDefaults } from '../flow-control/defaults.ts';
+import { type ConfigurableFlowControl, createFlowControl } from '../flow-control/flow-control.ts';
 import type { TestCertificate } from './certificates.fixture.ts';
 import type { Exchange } from './connection/exchange.ts';
 import { createListener } from './connection/listener.ts';
@@ -164,12 +166,54 @@ function createDeps(
   };
 }
 
+/** Parts that limit requests: priority levels, or a maximum of requests in flight. */
+export type Limit = 'flowControl' | 'inFlight';
+
+/** One priority level, whose seat all requests share. */
+function createOneSeat(clock: Clock, registry: MetricsRegistry): ConfigurableFlowControl {
+  const vocabulary = VOCABULARIES.plat;
+  const control = createFlowControl(
+    { clock, registry, objectCount: () => 0 },
+    {
+      defaults: flowDefaults(vocabulary),
+      readOnly: 1,
+      mutating: 1,
+      uidHeaders: { schema: vocabulary.flowSchemaHeader, level: vocabulary.priorityLevelHeader },
+      maxWaitMs: 15_000,
+    },
+  );
+  const [catchAll] = control.levels().filter(({ name }) => name === 'catch-all');
+  const limited = {
+    assuredConcurrencyShares: 1,
+    limitResponse: { type: 'Queue', queuing: { queues: 1, handSize: 1, queueLengthLimit: 10 } },
+  };
+  control.configure({ schemas: [], levels: [{ ...catchAll?.object, spec: { type: 'Limited', limited } }] });
+  return control;
+}
+
+/** Occupies every seat. */
+function occupySeats(control: ConfigurableFlowControl): () => void {
+  const info = { verb: 'get', isResource: true, group: '', version: '', resource: '', subresource: '' };
+  const admissions = [0, 1].map(() =>
+    control.arrive({
+      user: { name: 'other', groups: [], extra: {} },
+      info: { ...info, namespace: '', name: '', path: '' },
+      hasQuery: false,
+      query: new URLSearchParams(),
+    }),
+  );
+  return () => {
+    for (const admission of admissions) admission.end();
+  };
+}
+
 /** @param ca PEM of the certificate's issuer
  *  @param handler instead of one that takes the steps of the real ones */
 export async function startInterruptedServer(
   certificate: TestCertificate,
   ca: string,
   handler?: Handler,
+  limit: Limit = 'flowControl',
 ): Promise<InterruptedServer> {
   const interruptions = createInterruptions();
   const clock = createCountingClock(systemClock);
@@ -177,7 +221,8 @@ export async function startInterruptedServer(
   const target = await startTarget(interruptions);
   let records = 0;
   let watches = 0;
-  const deps = createDeps(clock, registry, {
+  const flowControl = limit === 'flowControl' ? createOneSeat(clock, registry) : undefined;
+  const common = createDeps(clock, registry, {
     recording: (by) => void (records += by),
     handler:
       handler ??
@@ -187,6 +232,7 @@ export async function startInterruptedServer(
           request,
         )),
   });
+  const deps: ApiServerDeps = flowControl === undefined ? common : { ...common, flowControl };
   const options: ApiServerOptions = { inFlight: { readOnly: 1, mutating: 1 }, streams: { partingMs: 5 } };
   const parts = pipelineParts(deps, options);
   const pipeline = createPipeline(interruptions.wrap(parts), {
@@ -209,14 +255,16 @@ export async function startInterruptedServer(
   const address = { host: '127.0.0.1', port: 0 };
   const clients = createLeavingClients(await plain.listen(address), await secure.listen(address), ca);
   const { inFlight } = parts;
+  const counts = flowControl ?? inFlight;
   return {
     interruptions,
     steps: stepsOf(parts),
     clients,
     held: () => ({
-      readOnly: inFlight.count('readOnly'),
-      mutating: inFlight.count('mutating'),
-      waiting: inFlight.waiting('readOnly') + inFlight.waiting('mutating'),
+      readOnly: counts.count('readOnly'),
+      mutating: counts.count('mutating'),
+      waiting: counts.waiting('readOnly') + counts.waiting('mutating'),
+      seats: seatsInUse(flowControl),
       records,
       watches,
       timers: clock.open,
@@ -229,6 +277,7 @@ export async function startInterruptedServer(
     timeOut: () => clock.fire(TIMEOUT_MS),
     abortAll: () => pipeline.abort('all'),
     occupy() {
+      if (flowControl !== undefined) return occupySeats(flowControl);
       for (const kind of ['readOnly', 'mutating'] as const) inFlight.tryEnter(kind);
       return () => {
         for (const kind of ['readOnly', 'mutating'] as const) inFlight.leave(kind);
@@ -236,16 +285,26 @@ export async function startInterruptedServer(
     },
     async [Symbol.asyncDispose]() {
       await clients[Symbol.asyncDispose]();
-      for (const listener of [plain, secure]) {
-        const drained = listener.drain();
-        listener.destroy();
-        await drained;
-      }
-      target.closeAllConnections();
-      await new Promise((resolve) => target.close(resolve));
+      await closeAll([plain, secure], target);
     },
   };
 }
+
+async function closeAll(
+  listeners: readonly ReturnType<typeof createListener>[],
+  target: Server,
+): Promise<void> {
+  for (const listener of listeners) {
+    const drained = listener.drain();
+    listener.destroy();
+    await drained;
+  }
+  target.closeAllConnections();
+  await new Promise((resolve) => target.close(resolve));
+}
+
+const seatsInUse = (control: ConfigurableFlowControl | undefined): number =>
+  (control?.levels() ?? []).reduce((sum, { set }) => sum + (set?.seatsInUse ?? 0), 0);
 
 function longRunning(text: string): number {
   const values = text.matchAll(/^apiserver_longrunning_requests\{[^}]*\} (-?\d+)$/gm);

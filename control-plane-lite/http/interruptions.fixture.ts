@@ -12,10 +12,21 @@ const NO_STEPS: ReadonlySet<string> = new Set([
   'inFlight.leave',
   'inFlight.count',
   'inFlight.waiting',
+  'flowControl.count',
+  'flowControl.waiting',
+  // For the objects of the API server, and for debugging.
+  'flowControl.configure',
+  'flowControl.levels',
 ]);
 
 /** Synchronous steps: they can fail, but nothing can happen meanwhile. */
-const AT_ONCE: ReadonlySet<string> = new Set(['router', 'encodeStatus', 'audit.begin', 'inFlight.tryEnter']);
+const AT_ONCE: ReadonlySet<string> = new Set([
+  'router',
+  'encodeStatus',
+  'audit.begin',
+  'inFlight.tryEnter',
+  'flowControl.arrive',
+]);
 
 export const isAtOnce = (step: string): boolean => AT_ONCE.has(step);
 

@@ -3,7 +3,12 @@ import { expect, test } from 'vitest';
 import { sleep, systemClock } from '#api/kit/clock.ts';
 import { eventually } from '../../testing/wait.ts';
 import { createTestAuthority } from './certificates.fixture.ts';
-import { type Held, type InterruptedServer, startInterruptedServer } from './interrupted-server.fixture.ts';
+import {
+  type Held,
+  type InterruptedServer,
+  type Limit,
+  startInterruptedServer,
+} from './interrupted-server.fixture.ts';
 import { isAtOnce, type When } from './interruptions.fixture.ts';
 import type { LeavingClient, Protocol, Sent } from './leaving-client.fixture.ts';
 
@@ -100,6 +105,9 @@ async function endIt(server: InterruptedServer, client: LeavingClient, how: Case
   }
 }
 
+/** Steps in which a request waits for others. */
+const isWaiting = (step: string): boolean => step === 'inFlight.enter' || step === 'flowControl.wait';
+
 /** Waits until a response is complete, or has started and does not end by itself. */
 const hasResponse = (reached: readonly string[]): boolean =>
   ['streamer', DRAIN, 'target.stream'].some((step) => reached.includes(step));
@@ -148,10 +156,10 @@ async function go(
   client = clients.send(protocol, { ...kind.sent, ...holds });
   const happened = planned?.end === 'fails' ? client.over : acted.promise;
   if (release !== undefined) {
-    const waits = eventually(() => interruptions.reached.includes('inFlight.enter'), { intervalMs: 1 });
+    const waits = eventually(() => interruptions.reached.some(isWaiting), { intervalMs: 1 });
     await Promise.race([waits, happened]);
     // Interruptions while a request waits for a slot come before it has one.
-    if (planned?.step === 'inFlight.enter' && planned.when !== 'after') await happened;
+    if (planned !== undefined && isWaiting(planned.step) && planned.when !== 'after') await happened;
     release();
   }
   if (planned !== undefined) await soon(happened, `${planned.end}, ${planned.when} ${planned.step}`);
@@ -189,48 +197,67 @@ const BEFORE_HANDLER: ReadonlySet<string> = new Set([
   'authenticate',
   'impersonate',
   'inFlight.enter',
+  'flowControl.arrive',
+  'flowControl.wait',
   'authorize',
 ]);
 /** Steps allowed for a request that has ended. */
 const PARTING: ReadonlySet<string> = new Set(['audit.begin', 'encodeStatus']);
 
+const LIMITS: readonly Limit[] = ['flowControl', 'inFlight'];
 const TABLE = Object.entries(KINDS).flatMap(([name, kind]) =>
   kind.protocols.map((protocol) => ({ name, protocol, kind })),
 );
+/** The plain limit treats all requests alike that do not wait. */
+const CASES = LIMITS.flatMap((limit) =>
+  TABLE.filter(({ kind }) => limit === 'flowControl' || kind.queued === true).map((row) => ({
+    ...row,
+    limit,
+  })),
+);
 
-test.each(TABLE)('a $name over $protocol releases everything', async ({ kind, protocol }) => {
-  await using server = await startInterruptedServer(certificate, ca.cert);
-  // HTTP/2 streams share a connection, which stays open.
-  if (protocol === 'HTTP/2') await go(server, protocol, WARMING);
-  const sockets = server.held()['sockets'] ?? 0;
-  await go(server, protocol, kind);
-  const reached = new Set(server.interruptions.reached);
-  await expectNothing(server, sockets, 'got a response');
-  for (const each of kind.steps ?? [...reached]) {
-    for (const planned of casesOf(each)) {
-      const { step, when, end: how } = planned;
-      if (kind.endless === true && step === 'streamer' && when === 'after') continue;
-      const what = `${how}, ${when} ${step}`;
-      const { ended, later } = await go(server, protocol, kind, planned);
-      await expectNothing(server, sockets, what);
-      if (!ended || how === 'fails' || when === 'after' || !BEFORE_HANDLER.has(step)) continue;
-      expect(
-        later.filter((name) => !PARTING.has(name)),
-        `after it ${what}`,
-      ).toEqual([]);
+test.each(CASES)(
+  'a $name over $protocol with $limit releases everything',
+  async ({ kind, protocol, limit }) => {
+    await using server = await startInterruptedServer(certificate, ca.cert, undefined, limit);
+    // HTTP/2 streams share a connection, which stays open.
+    if (protocol === 'HTTP/2') await go(server, protocol, WARMING);
+    const sockets = server.held()['sockets'] ?? 0;
+    await go(server, protocol, kind);
+    const reached = new Set(server.interruptions.reached);
+    await expectNothing(server, sockets, 'got a response');
+    for (const each of kind.steps ?? [...reached]) {
+      for (const planned of casesOf(each)) {
+        const { step, when, end: how } = planned;
+        if (kind.endless === true && step === 'streamer' && when === 'after') continue;
+        const what = `${how}, ${when} ${step}`;
+        const { ended, later } = await go(server, protocol, kind, planned);
+        await expectNothing(server, sockets, what);
+        if (!ended || how === 'fails' || when === 'after' || !BEFORE_HANDLER.has(step)) continue;
+        expect(
+          later.filter((name) => !PARTING.has(name)),
+          `after it ${what}`,
+        ).toEqual([]);
+      }
     }
-  }
-});
+  },
+);
 
-test('every step of a request is among those that were interrupted', async () => {
-  await using server = await startInterruptedServer(certificate, ca.cert);
+test.each(LIMITS)('every step of a request with %s is among those that were interrupted', async (limit) => {
+  await using server = await startInterruptedServer(certificate, ca.cert, undefined, limit);
   const reached = new Set<string>();
   for (const { kind, protocol } of TABLE) {
     await go(server, protocol, kind);
     for (const step of server.interruptions.reached) reached.add(step);
   }
-  expect(server.steps.filter((step) => !reached.has(step))).toEqual([]);
+  const isOther = (step: string): boolean => LIMITS.some((each) => each !== limit && step.startsWith(each));
+  expect(server.steps.filter((step) => !reached.has(step) && !isOther(step))).toEqual([]);
   expect(server.steps).toEqual(
-    expect.arrayContaining([...BEFORE_HANDLER, 'resources', 'streamer', 'audit.begin']),
+    expect.arrayContaining([
+      ...[...BEFORE_HANDLER].filter((step) => !isOther(step)),
+      'resources',
+      'streamer',
+      'audit.begin',
+    ]),
   );
 });

@@ -3,6 +3,7 @@ import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { MetricsRegistry } from '#api/kit/metrics.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
+import type { FlowControl } from '../flow-control/flow-control.ts';
 import type { UserInfo } from '../resources/contract.ts';
 import { DEFAULT_BODY_LIMIT_BYTES } from './connection/body.ts';
 import {
@@ -43,6 +44,8 @@ export interface ApiServerDeps {
   /** Default: JSON, whatever the client accepts. */
   readonly encodeStatus?: EncodeStatus;
   readonly audit?: Auditor;
+  /** API priority and fairness; absent: `inFlight` of the options limits requests. */
+  readonly flowControl?: FlowControl;
   /** Headers for browsers. Default: none. */
   readonly browser?: BrowserPolicy | undefined;
 }
@@ -73,7 +76,7 @@ export function pipelineParts(deps: ApiServerDeps, options: ApiServerOptions): P
   const inFlight = createInFlight({ clock }, options.inFlight);
   const metrics = createRequestMetrics({
     registry: deps.registry,
-    inFlight,
+    inFlight: deps.flowControl ?? inFlight,
     isServed: deps.isServed ?? (() => false),
     domain,
   });

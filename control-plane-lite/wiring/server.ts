@@ -26,6 +26,7 @@ import { createServingTls, insecureSuites, tlsOptions } from './certificates/ser
 import { createComponents } from './components.ts';
 import type { Core } from './core.ts';
 import { descriptionRoutes } from './description.ts';
+import { createFlows, type Flows } from './flow-control.ts';
 import { healthChecks } from './health-checks.ts';
 import type { Nodes } from './nodes.ts';
 
@@ -33,6 +34,8 @@ export interface Server {
   readonly api: ApiServer;
   readonly health: Health;
   readonly metrics: MetricsRegistry;
+  /** API priority and fairness; absent: disabled. */
+  readonly flows: Flows | undefined;
   /** Must be called when the API server has stopped. */
   close(): Promise<void>;
 }
@@ -70,20 +73,23 @@ export async function createServer(core: Core, more: ServerParts): Promise<Serve
     },
   );
   const audit = await createAudit(core, metrics);
+  const flows = createFlows(core, metrics);
   const tls = await createServingTls(core);
   const insecure = insecureSuites(config);
   if (insecure.length > 0) log.warn({ suites: insecure }, 'Insecure cipher suites configured');
-  const healthRoutes =
-    core.waits === undefined
-      ? health.routes
-      : withWaits(health.routes, { waits: core.waits, now: () => clock.now() });
   const tokenIssuer = createTokenIssuerRoutes({
     issuer: core.accountTokens.issuerName,
     keys: core.accountTokens.keys,
     jwksUri: config.serviceAccountJwksUri,
     serverAddress: more.serverAddress,
   });
-  const others = [...healthRoutes, metricsRoute(metrics), ...tokenIssuer, ...more.routes];
+  const others = [
+    ...healthRoutes(core, health),
+    metricsRoute(metrics),
+    ...tokenIssuer,
+    ...(flows?.routes ?? []),
+    ...more.routes,
+  ];
   const api = createApiServer(
     {
       clock,
@@ -110,7 +116,7 @@ export async function createServer(core: Core, more: ServerParts): Promise<Serve
       isServed: (info: RequestInfo) => isKnown(core.registry, info) || aggregation?.serves(info) === true,
       encodeStatus: createStatusEncoder({ vocabulary, now: () => clock.now(), protobuf }),
       browser: browserPolicy(config),
-      ...(audit === undefined ? {} : { audit: audit.auditor }),
+      ...optionalParts(audit, flows),
     },
     {
       tls: tls.current(),
@@ -125,10 +131,28 @@ export async function createServer(core: Core, more: ServerParts): Promise<Serve
     api,
     health,
     metrics,
-    async close() {
+    flows,
+    close() {
       stopMeasuring();
-      await audit?.close();
+      flows?.close();
+      return audit?.close() ?? Promise.resolve();
     },
+  };
+}
+
+function healthRoutes({ waits, clock }: Core, { routes }: Health): readonly PathRoute[] {
+  return waits === undefined ? routes : withWaits(routes, { waits, now: () => clock.now() });
+}
+
+type OptionalParts = Pick<Parameters<typeof createApiServer>[0], 'audit' | 'flowControl'>;
+
+function optionalParts(
+  audit: Awaited<ReturnType<typeof createAudit>>,
+  flows: Flows | undefined,
+): OptionalParts {
+  return {
+    ...(audit === undefined ? {} : { audit: audit.auditor }),
+    ...(flows === undefined ? {} : { flowControl: flows.control }),
   };
 }
 

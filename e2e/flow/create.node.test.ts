@@ -27,5 +27,6 @@ test('a create runs the files that the page lists, and not many more', { timeout
     `files of a create: ${own.length} of the path itself, ${ran.length} with plugins, schemas and helpers`,
   );
   expect(own.length).toBeLessThanOrEqual(50);
-  expect(ran.length).toBeLessThanOrEqual(108);
+  // Eight of them are flow control's: every request passes it, so they run although a create does not need them.
+  expect(ran.length).toBeLessThanOrEqual(116);
 });

@@ -135,8 +135,9 @@ describe('a time limit of the client', () => {
 describe('requests at once', () => {
   const plane = usePlane('plat', async (dir) => {
     await writeFile(`${dir}/tokens`, 'ann-t,ann,1\nbob-t,bob,2\n');
-    const seats = ['--max-mutating-requests-inflight=1', '--max-requests-inflight=50'];
-    return [`--token-auth-file=${dir}/tokens`, '--authorization-mode=AlwaysAllow', ...seats];
+    const slots = ['--max-mutating-requests-inflight=1', '--max-requests-inflight=50'];
+    const plain = '--enable-priority-and-fairness=false';
+    return [`--token-auth-file=${dir}/tokens`, '--authorization-mode=AlwaysAllow', plain, ...slots];
   });
   const path = '/api/v1/namespaces/default/configmaps';
   const waiting = async (): Promise<number> => {

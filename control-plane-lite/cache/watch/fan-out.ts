@@ -85,6 +85,7 @@ export function createFanOut(deps: FanOutDeps): FanOut {
     if (step.kind === 'more') return pause(watcher, catchUp);
     starting.delete(watcher);
     groups.join(watcher);
+    safely(watcher, () => watcher.sink.initialized?.());
   }
 
   /** Waits until the client is ready for more. */
@@ -111,8 +112,7 @@ export function createFanOut(deps: FanOutDeps): FanOut {
     },
     flush() {
       // After a gap there may be more than one turn should process.
-      const changes = pending.slice(0, CHANGES_PER_TURN);
-      pending = pending.slice(CHANGES_PER_TURN);
+      const changes = pending.splice(0, CHANGES_PER_TURN);
       groups.flush(changes, pending.length === 0);
       if (pending.length > 0) schedule();
       for (const [watcher, catchUp] of starting) advance(watcher, catchUp);

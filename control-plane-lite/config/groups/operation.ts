@@ -5,6 +5,7 @@ export interface OperationConfig {
   readonly maxConnectionsPerAddress: number;
   readonly maxRequestsInflight: number;
   readonly maxMutatingRequestsInflight: number;
+  readonly enablePriorityAndFairness: boolean;
   readonly auditLogPath: string;
   readonly auditPolicyFile: string;
   readonly auditLogMaxsize: number;
@@ -42,6 +43,13 @@ export const OPERATION: SettingsOf<OperationConfig> = {
     max: MAX_COUNT,
     group: 'Limits',
     help: 'maximum mutating requests in flight',
+  },
+  enablePriorityAndFairness: {
+    flag: 'enable-priority-and-fairness',
+    type: 'boolean',
+    default: true,
+    group: 'Limits',
+    help: 'divide the sum of both maximums among priority levels, as FlowSchemas and PriorityLevelConfigurations say, instead of applying each; needs the feature gate APIPriorityAndFairness',
   },
   auditLogPath: {
     flag: 'audit-log-path',

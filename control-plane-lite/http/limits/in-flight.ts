@@ -4,6 +4,7 @@
  *  complete, whichever comes later and however either ends. So no step has to undo anything. */
 import type { Clock, Timer } from '#api/kit/clock.ts';
 import { tooManyRequests } from '#api/meta/status-errors.ts';
+import type { FlowAdmission, FlowControl } from '../../flow-control/flow-control.ts';
 import type { RequestKind } from '../contract.ts';
 import type { ServerRequest } from '../request/server-request.ts';
 
@@ -90,6 +91,8 @@ export function createInFlight(deps: { readonly clock: Clock }, options: InFligh
 
 export interface LimitDeps {
   readonly inFlight: InFlight;
+  /** API priority and fairness; absent: `inFlight` limits requests instead. */
+  readonly flowControl?: FlowControl;
   /** Counts rejected requests. */
   readonly metrics: { rejected(kind: RequestKind): void };
 }
@@ -99,14 +102,16 @@ const NEVER_WAITING = 'system:masters';
 const READING: ReadonlySet<string> = new Set(['get', 'list', 'watch', 'head', 'options']);
 const HEALTH = /^\/(?:healthz|livez|readyz)(?:\/|$)/;
 
-/** Limit step: acquires a slot if the request needs one; returns a promise if it has to wait.
+/** Limit step: acquires a slot, or the seats of its priority level, if the request needs one; returns a promise if it
+ *  has to wait.
  *  The promise rejects with a StatusError TooManyRequests.
  *  @throws Error for a request that is not in progress: nothing would release its slot */
 export function limit(deps: LimitDeps, request: ServerRequest): Promise<void> | undefined {
   const { verb, path, isResource } = request.info;
-  if (!request.isWorking || request.slot !== undefined) {
+  if (!request.isWorking || request.slot !== undefined || request.admission !== undefined) {
     throw new Error('a concurrency slot can only be acquired once, while the request is in progress');
   }
+  if (deps.flowControl !== undefined) return enterFlow(deps, deps.flowControl, request);
   if (request.isLong || (!isResource && HEALTH.test(path))) return undefined;
   const kind: RequestKind = READING.has(verb) ? 'readOnly' : 'mutating';
   if (deps.inFlight.tryEnter(kind)) {
@@ -115,6 +120,44 @@ export function limit(deps: LimitDeps, request: ServerRequest): Promise<void> | 
   }
   if (request.user.groups.includes(NEVER_WAITING)) return undefined;
   return waitForSlot(deps, request, kind);
+}
+
+/** Of the requests that do not end by themselves, only a watch occupies a seat, until it is initialized.
+ *  @throws StatusError TooManyRequests */
+function enterFlow(
+  deps: LimitDeps,
+  flowControl: FlowControl,
+  request: ServerRequest,
+): Promise<void> | undefined {
+  if (request.isLong && request.info.verb !== 'watch') return undefined;
+  const admission = flowControl.arrive(request);
+  request.admission = admission;
+  switch (admission.state) {
+    case 'executing':
+      return undefined;
+    case 'waiting':
+      return waitForSeats(deps, flowControl, request, admission);
+    case 'rejected':
+    case 'over':
+      deps.metrics.rejected(admission.kind);
+      throw refusal();
+    default:
+      return admission.state satisfies never;
+  }
+}
+
+async function waitForSeats(
+  deps: LimitDeps,
+  flowControl: FlowControl,
+  request: ServerRequest,
+  admission: FlowAdmission,
+): Promise<void> {
+  try {
+    await flowControl.wait(admission, request.onAbort);
+  } catch (error) {
+    deps.metrics.rejected(admission.kind);
+    throw error;
+  }
 }
 
 async function waitForSlot(deps: LimitDeps, request: ServerRequest, kind: RequestKind): Promise<void> {
@@ -130,7 +173,9 @@ async function waitForSlot(deps: LimitDeps, request: ServerRequest, kind: Reques
 /** The only place that releases a slot: once no work on the request is left and its response is complete. */
 function releaseSlot(request: ServerRequest, inFlight: InFlight): void {
   const { slot } = request;
-  if (slot === undefined || request.isWorking || !request.isFinished) return;
+  if (request.isWorking || !request.isFinished) return;
+  request.admission?.end();
+  if (slot === undefined) return;
   request.slot = undefined;
   inFlight.leave(slot);
 }

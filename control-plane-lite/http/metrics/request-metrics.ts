@@ -37,7 +37,7 @@ const CONNECT_SUBRESOURCES: ReadonlySet<string> = new Set(['attach', 'exec', 'pr
  *  label values. */
 export interface RequestMetricsDeps {
   readonly registry: MetricsRegistry;
-  readonly inFlight: InFlight;
+  readonly inFlight: Pick<InFlight, 'count' | 'waiting'>;
   readonly isServed: (info: RequestInfo) => boolean;
   /** Domain of the annotations that mark deprecated APIs. */
   readonly domain: string;

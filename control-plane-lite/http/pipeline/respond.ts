@@ -40,6 +40,7 @@ async function respondRaw(request: ServerRequest, response: RawResponse): Promis
   const closed = new Promise<void>((resolve) => exchange.onClose(resolve));
   const raw = exchange.takeRaw();
   request.passedOn = true;
+  request.initialized();
   await response.run(raw);
   request.record?.started();
   if (!exchange.closed) await closed;

@@ -4,6 +4,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { callListener } from '#api/kit/listeners.ts';
+import type { FlowAdmission } from '../../flow-control/flow-control.ts';
 import type { UserInfo } from '../../resources/contract.ts';
 import { readBody } from '../connection/body.ts';
 import { ClientGoneError, type Exchange } from '../connection/exchange.ts';
@@ -76,6 +77,8 @@ export class ServerRequest implements ApiRequest {
   endLong: (() => void) | undefined;
   /** The concurrency slot that it holds (`limits/in-flight.ts`). */
   slot: RequestKind | undefined;
+  /** Its passage through flow control, which holds its seats (`limits/in-flight.ts`). */
+  admission: FlowAdmission | undefined;
   /** Present while the audit record is open. */
   record: AuditRecord | undefined;
   /** Whether the audit log has seen the request, even if the policy records nothing of it. */
@@ -164,6 +167,10 @@ export class ServerRequest implements ApiRequest {
       onAbort: this.onAbort,
     });
     return this.bodyBytes;
+  }
+
+  initialized(): void {
+    if (this.isLong) this.admission?.release();
   }
 
   /** Opens the audit record, once: also for a request that ends before it is authenticated. */

@@ -120,6 +120,14 @@ function carry(
   });
 }
 
+/** Returns whole lines. */
+function handshakeHeaders({ id, admission }: ServerRequest): readonly string[] {
+  const lines = [`Audit-Id: ${id}`];
+  const flow = admission?.flow.headers ?? [];
+  for (let at = 0; at < flow.length; at += 2) lines.push(`${flow[at]}: ${flow[at + 1]}`);
+  return lines;
+}
+
 export function createStreamer(deps: { readonly clock: Clock }, options: StreamerOptions): Streamer {
   let gzip: Promise<() => GzipStream> | undefined;
 
@@ -152,7 +160,7 @@ export function createStreamer(deps: { readonly clock: Clock }, options: Streame
     const channel = await acceptWebSocket(exchange.upgrade, {
       binary: response.webSocket.binary,
       domain: options.domain,
-      headers: [`Audit-Id: ${request.id}`],
+      headers: handshakeHeaders(request),
     });
     if (channel === undefined) {
       request.status = 400;

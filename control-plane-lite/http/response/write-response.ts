@@ -23,6 +23,9 @@ export function commonHeaders(
   cacheControl = 'no-cache, private',
 ): string[] {
   const headers = ['Audit-Id', request.id, 'Cache-Control', cacheControl, 'Content-Type', contentType];
+  if (request.admission !== undefined) {
+    for (const text of request.admission.flow.headers) headers.push(text);
+  }
   if (request.warnings !== undefined) headers.push('Warning', formatWarnings(request.warnings));
   if (request.extraHeaders !== undefined) headers.push(...request.extraHeaders);
   return headers;
