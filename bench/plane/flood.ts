@@ -41,7 +41,7 @@ async function measureCreates(client: HttpClient, prefix: string): Promise<reado
     const request = as('quiet', requestBytes('POST', MAPS, JSON.stringify(map)));
     const startMs = performance.now();
     const { status } = await client.send(request);
-    if (status !== 201) throw new Error(`a create was answered with ${status}`);
+    if (status !== 201) throw new Error(`a create got the response ${status}`);
     times.push(performance.now() - startMs);
   }
   return times.toSorted((a, b) => a - b);

@@ -9,7 +9,7 @@ const user = (name: string, expiresMs?: number): AuthenticationResult => ({
   ...(expiresMs === undefined ? {} : { expiresMs }),
 });
 
-function setUp(answer: (token: string) => AuthenticationResult | Promise<AuthenticationResult>) {
+function setUp(reply: (token: string) => AuthenticationResult | Promise<AuthenticationResult>) {
   const clock = createFakeClock(1_000_000_000_000);
   const calls: string[] = [];
   const counts: Record<string, number> = {};
@@ -30,7 +30,7 @@ function setUp(answer: (token: string) => AuthenticationResult | Promise<Authent
       name: 'inner',
       authenticate({ bearerToken = '' }) {
         calls.push(bearerToken);
-        return answer(bearerToken);
+        return reply(bearerToken);
       },
     },
     { successMs: 120_000, unknownMs: 60_000, rejectedMs: 10_000 },

@@ -227,8 +227,9 @@ describe('fairness', () => {
       fc.property(fc.array(client, { minLength: 2, maxLength: 8 }), (clients) => {
         const used = run(createSet(), [...clients, { outstanding: 1, durationMs: 5 }], 10_000);
         for (const each of used) expect(each).toBeGreaterThan(0);
-        // Between two of its requests each of the others is served about once, for up to 40 ms.
-        expect(used.at(-1)).toBeGreaterThan(100);
+        // Between two of its requests, of 5 ms each, every one of up to 8 others is served twice at most, for up to
+        // 40 ms: wide requests leave seats idle, which virtual time counts as used.
+        expect(used.at(-1)).toBeGreaterThan(50);
       }),
       { numRuns: 60 },
     );

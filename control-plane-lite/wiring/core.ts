@@ -20,9 +20,9 @@ import type { Resource } from '../resources/contract.ts';
 import type { ResourceRegistry } from '../resources/registry.ts';
 import { withCallWaits } from '../store/call-waits.ts';
 import type { Store } from '../store/contract.ts';
-import { createAdmissionChain } from '../verbs/admit.ts';
+
 import type { Verbs } from '../verbs/contract.ts';
-import { createVerbs } from '../verbs/verbs.ts';
+import { createAdmissionChain, createVerbs } from '../verbs/verbs.ts';
 import { type CheckIdentity, createCountingIdentityCheck } from '../webhooks/server-identity.ts';
 import { type Access, createAccess } from './access.ts';
 import { type AccountTokens, createAccountTokens } from './account-tokens.ts';

@@ -108,9 +108,9 @@ describe('a server with key files, two issuers and a limit', () => {
     ['another lifetime', { ...bound, expirationSeconds: 3608 }, 3608],
     ['another audience', { ...bound, expirationSeconds: 3607, audiences: [FIRST, 'vault'] }, 3607],
   ])('extends the validity: %s', async (_, spec, seconds) => {
-    const { status, spec: answered } = await issue(spec);
+    const { status, spec: granted } = await issue(spec);
     const { iat, exp, ...rest } = claims(status.token) as { readonly iat: number; readonly exp: number };
-    expect([exp - iat, answered.expirationSeconds]).toEqual([seconds, spec.expirationSeconds]);
+    expect([exp - iat, granted.expirationSeconds]).toEqual([seconds, spec.expirationSeconds]);
     // The response has the requested time.
     expect(Date.parse(status.expirationTimestamp) / 1000 - iat).toBe(spec.expirationSeconds);
     const own = (rest as Readonly<Record<string, { readonly warnafter?: number }>>)[plane.words.domain];

@@ -59,9 +59,9 @@ createServer({ cert, key }, (request, response) => {
         ...headersOf(user),
       ],
     },
-    (answer) => {
-      response.writeHead(answer.statusCode ?? 502, { 'content-type': answer.headers['content-type'] });
-      answer.pipe(response);
+    (reply) => {
+      response.writeHead(reply.statusCode ?? 502, { 'content-type': reply.headers['content-type'] });
+      reply.pipe(response);
     },
   );
   sent.on('error', () => response.writeHead(502).end());

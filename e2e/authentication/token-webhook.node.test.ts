@@ -115,8 +115,8 @@ describe.each([
     ],
     ['with a refusal', { code: 403 }, 'token webhook: the server responded with status 403'],
     ['unavailable', { code: 503 }, 'token webhook: the server responded with status 503'],
-  ])('that answers %s authenticates nobody', async (name, answer, reason) => {
-    const token = tokenFor(answer, name);
+  ])('that replies %s authenticates nobody', async (name, reply, reason) => {
+    const token = tokenFor(reply, name);
     expect(await review(token)).toEqual({ user: {}, error: reason as unknown });
     const { status, body } = await plane.as(token).get('/api');
     expect([status, body.message]).toEqual([401, 'Unauthorized']);
@@ -139,8 +139,8 @@ describe.each([
     ['of an unknown token', { status: { authenticated: false } }, 1],
     ['of a token with a reason, for a short time', { status: { error: 'late' } }, 1],
     ['but no failure', { code: 403 }, 3],
-  ])('has its answer cached: %s', async (name, answer, calls) => {
-    const token = tokenFor(answer, `cached ${name}`);
+  ])('has its reply cached: %s', async (name, reply, calls) => {
+    const token = tokenFor(reply, `cached ${name}`);
     for (let round = 0; round < 3; round += 1) await review(token);
     expect(await count(token)).toBe(calls);
   });

@@ -1,5 +1,5 @@
-/** Token webhook as a process, over mutual TLS. A token says how it is answered: `answer.` and, as base64url of JSON, a
- *  list of answers, of which each attempt gets the next and then the last. `GET` returns what was received,
+/** Token webhook as a process, over mutual TLS. A token says which reply it gets: `reply.` and, as base64url of JSON, a
+ *  list of replies, of which each attempt gets the next and then the last. `GET` returns what was received,
  *  and the most reviews at once. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
@@ -14,7 +14,7 @@ interface Input {
   readonly key: string;
 }
 
-export interface Answer {
+export interface Reply {
   /** Default: 200. */
   readonly code?: number;
   readonly headers?: Readonly<Record<string, string>>;
@@ -39,12 +39,12 @@ const reviews: Review[] = [];
 let active = 0;
 let most = 0;
 
-function answerOf({ spec: { token } }: Review): Answer {
+function replyOf({ spec: { token } }: Review): Reply {
   const [prefix, encoded = ''] = token.split('.');
-  if (prefix !== 'answer') return { status: { authenticated: false } };
-  const answers = JSON.parse(Buffer.from(encoded, 'base64url').toString()) as readonly Answer[];
+  if (prefix !== 'reply') return { status: { authenticated: false } };
+  const replies = JSON.parse(Buffer.from(encoded, 'base64url').toString()) as readonly Reply[];
   const attempt = reviews.filter((each) => each.spec.token === token).length;
-  return answers[Math.min(attempt, answers.length) - 1] ?? {};
+  return replies[Math.min(attempt, replies.length) - 1] ?? {};
 }
 
 async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -52,15 +52,15 @@ async function respond(request: IncomingMessage, response: ServerResponse): Prom
   reviews.push(review);
   active += 1;
   most = Math.max(most, active);
-  const answer = answerOf(review);
-  if (answer.delayMs !== undefined) await pause(answer.delayMs);
+  const reply = replyOf(review);
+  if (reply.delayMs !== undefined) await pause(reply.delayMs);
   active -= 1;
-  if (answer.reset === true) {
+  if (reply.reset === true) {
     request.socket.destroy();
     return;
   }
-  response.writeHead(answer.code ?? 200, { 'content-type': 'application/json', ...answer.headers });
-  response.end(answer.text ?? JSON.stringify({ ...review, status: answer.status ?? {}, ...answer.review }));
+  response.writeHead(reply.code ?? 200, { 'content-type': 'application/json', ...reply.headers });
+  response.end(reply.text ?? JSON.stringify({ ...review, status: reply.status ?? {}, ...reply.review }));
 }
 
 createServer({ ...tls, requestCert: true, rejectUnauthorized: true }, (request, response) => {

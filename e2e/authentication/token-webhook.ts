@@ -4,7 +4,7 @@ import { Agent, request } from 'undici';
 import { freePort } from '../../testing/free-port.ts';
 import { type Child, startChild } from './child.ts';
 import { authority, clientOf, serverOf } from './pki.ts';
-import type { Answer } from './token-webhook.program.ts';
+import type { Reply } from './token-webhook.program.ts';
 
 interface Review {
   readonly apiVersion: string;
@@ -21,9 +21,9 @@ export interface TokenWebhook extends AsyncDisposable {
   mostAtOnce(): Promise<number>;
 }
 
-/** Returns a token that the webhook answers so, one answer for each attempt. `name` makes it another token. */
-export const tokenFor = (answers: Answer | readonly Answer[], name = ''): string =>
-  `answer.${Buffer.from(JSON.stringify([answers].flat())).toString('base64url')}.${name}`;
+/** Returns a token that the webhook replies so, one reply for each attempt. `name` makes it another token. */
+export const tokenFor = (replies: Reply | readonly Reply[], name = ''): string =>
+  `reply.${Buffer.from(JSON.stringify([replies].flat())).toString('base64url')}.${name}`;
 
 export async function startTokenWebhook(dir: string): Promise<TokenWebhook> {
   const port = await freePort();

@@ -104,7 +104,7 @@ test('a joined node stays ready while all authorities are replaced', { timeout: 
   async function bothWork(parts: PlatconfigParts): Promise<void> {
     const since = Date.now();
     await eventually(async () => (await get(parts, `/api/v1/nodes/${NODE}/proxy/healthz`)).text === 'ok', {
-      what: 'the agent answers the server',
+      what: 'the agent responds to the server',
     });
     await eventually(
       async () => {

@@ -153,7 +153,7 @@ describe('ABAC', () => {
   test('allows what a policy matches', async () => {
     const one = await plane.namespace();
     const two = await plane.namespace();
-    const answers = await Promise.all([
+    const statuses = await Promise.all([
       statusOf('ann', 'POST', `${one}/configmaps`, map('a')),
       statusOf('ann', 'POST', `${two}/configmaps`, map('a')),
       statusOf('bob', 'GET', `${two}/configmaps`),
@@ -166,7 +166,7 @@ describe('ABAC', () => {
       statusOf('sam', 'POST', `${two}/configmaps`, map('c')),
       statusOf('root', 'GET', '/api/v1/nodes'),
     ]);
-    expect(answers).toEqual([201, 403, 200, 403, 403, 200, 403, 403, 200, 201, 200]);
+    expect(statuses).toEqual([201, 403, 200, 403, 403, 200, 403, 403, 200, 201, 200]);
     const { body } = await plane.as('eve').get('/api/v1/nodes');
     expect(body.message).toMatch(/: No policy matched\.$/);
   });

@@ -1,4 +1,4 @@
-/** TokenReview as a webhook receives and answers it. Pure. Source: TokenReview, document 2 §2.1. */
+/** TokenReview as a webhook receives it and responds. Pure. Source: TokenReview, document 2 §2.1. */
 import { parseJsonText } from '#api/codec/json-text.ts';
 import { isObject } from '#api/kit/object.ts';
 import type { UserInfo } from '../../resources/contract.ts';

@@ -28,9 +28,10 @@ const PREFLIGHT: BytesResponse = { kind: 'bytes', status: 204, contentType: 'tex
 
 /** Adds the headers to the response, whatever that will be. Returns the response to a preflight request of an allowed
  *  origin: browsers send these without credentials. */
-export function greetBrowser({ browser }: BrowserDeps, request: ServerRequest): BytesResponse | undefined {
-  if (browser === undefined) return undefined;
-  const { transportSecurity, allowsOrigin } = browser;
+export function greetBrowser(
+  { transportSecurity, allowsOrigin }: BrowserPolicy,
+  request: ServerRequest,
+): BytesResponse | undefined {
   const headers = transportSecurity === '' ? [] : ['Strict-Transport-Security', transportSecurity];
   request.extraHeaders = headers;
   const { origin } = request.headers;

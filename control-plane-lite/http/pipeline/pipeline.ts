@@ -87,7 +87,7 @@ async function withinTime(deps: PipelineDeps, request: ServerRequest, ms: number
 
 async function run(deps: PipelineDeps, request: ServerRequest, longestMs: number): Promise<void> {
   try {
-    const preflight = greetBrowser(deps, request);
+    const preflight = deps.browser === undefined ? undefined : greetBrowser(deps.browser, request);
     const ms = readTarget(request, longestMs);
     if (preflight !== undefined) return await respond(deps, request, preflight);
     if (request.isLong) request.endLong = deps.metrics.longRunning(request);

@@ -25,12 +25,13 @@ export function createThreadedEtcdStore(options: ThreadedEtcdOptions): Store {
   // Credentials have a channel of their own: the protocol of stores does not know them.
   const { port1: credentials, port2: received } = new MessageChannel();
   credentials.unref();
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a port between threads
   followTls?.((tls) => credentials.postMessage(tls));
   const { store, ready } = startStore({
     program: programOf(import.meta.url),
     name: 'store etcd',
     data: { address, credentials: received },
-    transfer: [received],
+    moved: [received],
     limits: LIMITS,
     isShared: true,
     revisionStep: PLACES,

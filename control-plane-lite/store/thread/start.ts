@@ -11,7 +11,7 @@ export interface ThreadOptions {
   readonly data: unknown;
   readonly limits?: ResourceLimits;
   /** Parts of `data` that move to the thread. */
-  readonly transfer?: readonly Transferable[];
+  readonly moved?: readonly Transferable[];
 }
 
 /** Observers of the failures of a store in a thread. */
@@ -69,12 +69,12 @@ interface ThreadListener<In> {
 
 /** Starts it in the background; `ready` resolves once it has started, or rejects with the reason. */
 export function startThread<First extends Ready, In extends { readonly kind: string }, Out>(
-  { program, name, data, limits, transfer = [] }: ThreadOptions,
+  { program, name, data, limits, moved = [] }: ThreadOptions,
   listener: ThreadListener<In>,
 ): Thread<First, Out> {
   const worker = new Worker(program, {
     workerData: data,
-    transferList: [...transfer],
+    transferList: [...moved],
     name,
     // The program's own options may concern its main file, such as `--eval`.
     execArgv: [],

@@ -3,7 +3,7 @@ import { createFakeClock } from '#api/kit/clock.ts';
 import { createMetricsRegistry } from '#api/kit/metrics.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../admission/contract.ts';
 import { createAdmissionMetrics } from '../admission/metrics.ts';
-import { createAdmissionChain } from './admit.ts';
+import { createAdmissionChain } from './verbs.ts';
 
 function setUp(plugins: readonly AdmissionPlugin[]) {
   const clock = createFakeClock();
