@@ -74,6 +74,8 @@ export interface Vocabulary {
   readonly schemaExtensionPrefix: string;
   /** Member of plugins' settings that names a client configuration file. */
   readonly clientConfigFileMember: string;
+  /** Start of every value that is encrypted in the store. */
+  readonly encryptionMark: string;
   /** Name of the cgroup of all pods of a node. */
   readonly podsCgroup: string;
 }
@@ -117,6 +119,7 @@ const plat: Vocabulary = {
   agentReasonPrefix: 'NodeAgent',
   schemaExtensionPrefix: 'x-plat-',
   clientConfigFileMember: 'platConfigFile',
+  encryptionMark: 'plat:enc:',
   podsCgroup: 'platpods',
   componentPrefix: 'plat',
   apiServerClientSigner: 'apiserver-client',
@@ -166,6 +169,7 @@ const kubernetes: Vocabulary = {
   agentReasonPrefix: 'Kubelet',
   schemaExtensionPrefix: 'x-kubernetes-',
   clientConfigFileMember: 'kubeConfigFile',
+  encryptionMark: 'k8s:enc:',
   podsCgroup: 'kubepods',
   componentPrefix: 'kube',
   apiServerClientSigner: 'kube-apiserver-client',

@@ -1,6 +1,7 @@
 /** Composition root of the server: configuration in, parts wired (`wiring/`), running until it is closed. */
 import { systemClock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
+import { createMetricsRegistry } from '#api/kit/metrics.ts';
 import { createWaits } from '#api/kit/waits.ts';
 import type { ServerConfig } from './config/settings.ts';
 import { vocabularyOf } from './config/vocabulary.ts';
@@ -21,6 +22,7 @@ import { createBootstrapObjects } from './wiring/bootstrap-objects.ts';
 import { runControllers } from './wiring/controllers.ts';
 import { type Core, createCore } from './wiring/core.ts';
 import { type CustomResources, createCustomResources } from './wiring/custom.ts';
+import { openEncryption } from './wiring/encryption.ts';
 import { runLed } from './wiring/leader.ts';
 import { createNodes, nodeClientName } from './wiring/nodes.ts';
 import { startScheduler } from './wiring/scheduler.ts';
@@ -54,13 +56,17 @@ export async function startServer(
   await waits.during(`data directory ${config.dataDir}`, makeDataDir(config.dataDir));
   await using undo = new AsyncDisposableStack();
   undo.defer(() => waits.close());
-  const store = undo.adopt(
+  const metrics = createMetricsRegistry();
+  const encryption = await openEncryption(config, metrics, log);
+  undo.defer(() => encryption?.close());
+  const opened = undo.adopt(
     await waits.during(
       storeName(config),
       openStore(config, log, (error) => failed.reject(error)),
     ),
-    (opened) => opened.close(),
+    (each) => each.close(),
   );
+  const store = encryption?.wrap(opened) ?? opened;
   const identity = await loadIdentity({
     dir: config.dataDir,
     ...namesOf(config),
@@ -87,6 +93,8 @@ export async function startServer(
     aggregation,
     nodes,
     isReady: () => beginning.done,
+    metrics,
+    changingChecks: () => encryption?.checks() ?? [],
     serverAddress: () => new URL(reached.at).host,
   });
   const port = await server.api.listen({ host: config.bindAddress, port: config.securePort });

@@ -9,7 +9,8 @@ import { gatesSetInVain } from '#api/schema/gate-effects.ts';
 import { upstreamAgentFlag } from '#api/vocabulary.ts';
 import { pluginErrors } from '../admission/names.ts';
 import { unknownControllers } from '../controllers/names.ts';
-import { SETTINGS, type ServerConfig, type Setting } from './settings.ts';
+import type { Setting } from './groups/setting.ts';
+import { SETTINGS, type ServerConfig } from './settings.ts';
 
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';

@@ -2,69 +2,15 @@
  *  validation are derived from it. */
 import { effectiveGates } from '#api/schema/gate-effects.ts';
 import { ADMISSION_PLUGINS } from '../admission/names.ts';
+import { AUDIT, type AuditConfig } from './groups/audit.ts';
+import { ENCRYPTION, type EncryptionConfig } from './groups/encryption.ts';
+import { MAX_COUNT, type SettingsOf } from './groups/setting.ts';
 
-interface Common {
-  /** Without dashes. */
-  readonly flag: string;
-  readonly help: string;
-  readonly group: Group;
-  /** Other spellings. */
-  readonly aliases?: readonly string[];
-}
-
-export type Group =
-  | 'Serving'
-  | 'Storage'
-  | 'Authentication'
-  | 'Authorization'
-  | 'API'
-  | 'Limits'
-  | 'Nodes'
-  | 'Audit'
-  | 'Other';
-
-export type Setting =
-  | (Common & { readonly type: 'string'; readonly default: string; readonly choices?: readonly string[] })
-  | (Common & {
-      readonly type: 'list';
-      readonly default: readonly string[];
-      readonly choices?: readonly string[];
-    })
-  | (Common & {
-      readonly type: 'boolean';
-      readonly default: boolean;
-      /** Text that `--help` shows if the default depends on other settings. */
-      readonly defaultText?: string;
-    })
-  | (Common & {
-      readonly type: 'integer';
-      readonly default: number;
-      readonly min: number;
-      readonly max: number;
-    })
-  /** Text such as `1m30s`; its value is in ms. */
-  | (Common & { readonly type: 'duration'; readonly default: string });
-
-const MAX = 1_000_000;
 /** Longest time that fits into the int32 fields of pods, in seconds. */
 const MAX_SECONDS = 2 ** 31 - 1;
 
-/** Settings that can have a value of this type. */
-type SettingOf<V> = Extract<
-  Setting,
-  {
-    readonly type: V extends boolean
-      ? 'boolean'
-      : V extends number
-        ? 'integer' | 'duration'
-        : V extends string
-          ? 'string'
-          : 'list';
-  }
->;
-
 /** The configuration; durations are in ms. */
-export interface ServerConfig {
+export interface ServerConfig extends AuditConfig, EncryptionConfig {
   readonly dataDir: string;
   readonly vocabulary: string;
   readonly bindAddress: string;
@@ -105,11 +51,6 @@ export interface ServerConfig {
   readonly maxConnectionsPerAddress: number;
   readonly maxRequestsInflight: number;
   readonly maxMutatingRequestsInflight: number;
-  readonly auditLogPath: string;
-  readonly auditPolicyFile: string;
-  readonly auditLogMaxsize: number;
-  readonly auditLogMaxbackup: number;
-  readonly auditLogMaxage: number;
   readonly enableAggregatorRouting: boolean;
   readonly nodeagentClientCertificate: string;
   readonly nodeagentClientKey: string;
@@ -127,7 +68,7 @@ export interface ServerConfig {
   readonly verbosity: number;
 }
 
-export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerConfig[K]> } = {
+export const SETTINGS: SettingsOf<ServerConfig> = {
   dataDir: {
     flag: 'data-dir',
     type: 'string',
@@ -258,6 +199,7 @@ export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerCon
     group: 'Storage',
     help: 'retention time of events',
   },
+  ...ENCRYPTION,
   clientCaFile: {
     flag: 'client-ca-file',
     type: 'string',
@@ -404,7 +346,7 @@ export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerCon
     type: 'integer',
     default: 7500,
     min: 1,
-    max: MAX,
+    max: MAX_COUNT,
     group: 'Limits',
     help: 'maximum connections per client address, of 10000 in total; raise it for clients behind a proxy',
   },
@@ -413,7 +355,7 @@ export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerCon
     type: 'integer',
     default: 400,
     min: 1,
-    max: MAX,
+    max: MAX_COUNT,
     group: 'Limits',
     help: 'maximum read-only requests in flight',
   },
@@ -422,51 +364,11 @@ export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerCon
     type: 'integer',
     default: 200,
     min: 1,
-    max: MAX,
+    max: MAX_COUNT,
     group: 'Limits',
     help: 'maximum mutating requests in flight',
   },
-  auditLogPath: {
-    flag: 'audit-log-path',
-    type: 'string',
-    default: '',
-    group: 'Audit',
-    help: 'file for audit events; - for standard output',
-  },
-  auditPolicyFile: {
-    flag: 'audit-policy-file',
-    type: 'string',
-    default: '',
-    group: 'Audit',
-    help: 'audit policy that selects the recorded requests',
-  },
-  auditLogMaxsize: {
-    flag: 'audit-log-maxsize',
-    type: 'integer',
-    default: 100,
-    min: 0,
-    max: MAX,
-    group: 'Audit',
-    help: 'megabytes after which the file is rotated; 0: never',
-  },
-  auditLogMaxbackup: {
-    flag: 'audit-log-maxbackup',
-    type: 'integer',
-    default: 10,
-    min: 0,
-    max: MAX,
-    group: 'Audit',
-    help: 'rotated files to keep; 0: all',
-  },
-  auditLogMaxage: {
-    flag: 'audit-log-maxage',
-    type: 'integer',
-    default: 0,
-    min: 0,
-    max: MAX,
-    group: 'Audit',
-    help: 'days to keep rotated files; 0: forever',
-  },
+  ...AUDIT,
   enableAggregatorRouting: {
     flag: 'enable-aggregator-routing',
     type: 'boolean',
@@ -507,7 +409,7 @@ export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerCon
     type: 'integer',
     default: 12_500,
     min: 0,
-    max: MAX,
+    max: MAX_COUNT,
     group: 'Nodes',
     help: 'terminated pods retained before garbage collection; 0: unlimited',
   },

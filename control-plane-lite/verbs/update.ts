@@ -157,7 +157,10 @@ async function replace(
       ? await finishInTurns(bytesSteps(deps, key, stored), turn)
       : bytesOf(deps, key, stored);
     if (isLarge) await turn();
-    if (isLarge ? await finishInTurns(isSameSteps(bytes, live, stored), turn) : isSame(bytes, live, stored)) {
+    const isUnchanged = isLarge
+      ? await finishInTurns(isSameSteps(bytes, live, stored), turn)
+      : isSame(bytes, live, stored);
+    if (isUnchanged && deps.store.isStale?.(key) !== true) {
       await release?.();
       return { kind: 'done', result: await outcomeOf(deps, write, live.object(), live.revision) };
     }

@@ -1,7 +1,7 @@
 /** HTTP server over the core: endpoints, non-resource paths, limits, audit. */
 
 import { readFile } from 'node:fs/promises';
-import { createMetricsRegistry, type MetricsRegistry } from '#api/kit/metrics.ts';
+import type { MetricsRegistry } from '#api/kit/metrics.ts';
 import { createApiProtobuf } from '#api/protobuf/api-protobuf.ts';
 import { addAggregationMetrics } from '../aggregation/metrics.ts';
 import { replacingLocal } from '../aggregation/replace-local.ts';
@@ -13,7 +13,7 @@ import { createResourceHandler } from '../endpoints/resource-handler.ts';
 import { createScaleMapping } from '../endpoints/scale-mapping.ts';
 import type { ServingCertificate } from '../http/connection/listener.ts';
 import type { Handler, PathRoute, RequestInfo } from '../http/contract.ts';
-import { createHealth, type Health } from '../http/health/health.ts';
+import { createHealth, type Health, type HealthCheck } from '../http/health/health.ts';
 import { withWaits } from '../http/health/health-waits.ts';
 import { addProcessMetrics, metricsRoute } from '../http/metrics/metrics.ts';
 import { createImpersonation } from '../http/pipeline/impersonate.ts';
@@ -41,6 +41,8 @@ export interface ServerParts {
   /** Further paths, of subsystems that are wired elsewhere. */
   readonly routes: readonly PathRoute[];
   readonly isReady: () => boolean;
+  readonly metrics: MetricsRegistry;
+  readonly changingChecks: () => readonly HealthCheck[];
   /** `host:port` advertised to clients. */
   readonly serverAddress: () => string;
   /** Groups of aggregated servers; absent: none. */
@@ -54,8 +56,7 @@ const NO_GROUPS: readonly ExtraGroup[] = [];
 /** @throws Error that names an unreadable file */
 export async function createServer(core: Core, identity: ServerIdentity, more: ServerParts): Promise<Server> {
   const { config, vocabulary, clock, log, access } = core;
-  const { aggregation } = more;
-  const metrics = createMetricsRegistry();
+  const { aggregation, metrics } = more;
   const stopMeasuring = addProcessMetrics(metrics);
   if (aggregation !== undefined) addAggregationMetrics(metrics, aggregation.apis);
   const protobuf = createApiProtobuf(vocabulary);
@@ -68,6 +69,7 @@ export async function createServer(core: Core, identity: ServerIdentity, more: S
         aggregation: aggregation?.state,
       }),
       livezGraceMs: config.livezGracePeriod,
+      changingChecks: more.changingChecks,
     },
   );
   const audit = await createAudit(core, metrics);
