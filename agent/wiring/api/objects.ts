@@ -9,6 +9,7 @@ import { createDriverObjects, DRIVERS_KEY } from '../../csi/driver-objects.ts';
 import { createAccountTokens } from '../../objects/account-tokens.ts';
 import type { ObjectKey } from '../../objects/references.ts';
 import { classKeys, createRuntimeHandlers } from '../../objects/runtime-handlers.ts';
+import { loadObjectKey } from '../../objects/object-key.ts';
 import { createSavedObjects, NO_SAVED_OBJECTS } from '../../objects/saved-objects.ts';
 import { createSavedTokens, tokensKey } from '../../objects/saved-tokens.ts';
 import { createServerObjects } from '../../objects/server-objects.ts';
@@ -40,7 +41,11 @@ export function createApiObjects(base: Base, server: ApiServer, dir: string): Ap
   const { client } = server;
   const { config, clock, log, vocabulary } = base;
   const place = join(dir, 'objects');
-  const saved = config.saveServerObjects ? createSavedObjects({ dir: place, log }) : NO_SAVED_OBJECTS;
+  const keyPlaces = { credentialsDir: process.env['CREDENTIALS_DIRECTORY'], keyDir: config.certDir };
+  const loadKey = (): Promise<Buffer> => loadObjectKey(keyPlaces);
+  const saved = config.saveServerObjects
+    ? createSavedObjects({ dir: place, loadKey, log })
+    : NO_SAVED_OBJECTS;
   const strategy = config.configMapAndSecretChangeDetectionStrategy;
   const objects = createServerObjects({ ...server, saved, clock, log }, { strategy });
   const tokens = createAccountTokens({
