@@ -1,7 +1,7 @@
 /** The key that encrypts persisted objects: a credential that systemd decrypts for the agent, bound to the machine's TPM
  *  if there is one, or a generated file. The file is not in the folder of the objects, so that a copy of that folder is of
  *  no use; whoever can read both can read the objects. */
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { link, mkdir, open, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { errorCode } from '#api/kit/errno.ts';
@@ -39,7 +39,7 @@ async function read(path: string): Promise<Buffer | undefined> {
 /** Never leaves an incomplete key, and never replaces one. */
 async function generate(path: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  const partial = `${path}.${process.pid}.new`;
+  const partial = `${path}.${randomUUID()}.new`;
   const file = await open(partial, 'w', 0o600);
   try {
     await file.writeFile(randomBytes(KEY_BYTES));

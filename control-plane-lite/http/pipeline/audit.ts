@@ -8,10 +8,11 @@ export interface AuditDeps {
 }
 
 /** Opens the record, once: also for a request that ends before it is authenticated. */
-export function audit(deps: AuditDeps, request: ServerRequest): undefined {
-  if (request.isRecorded) return;
+export function audit(deps: AuditDeps, request: ServerRequest): Promise<void> | undefined {
+  if (request.isRecorded) return undefined;
   request.isRecorded = true;
   request.record = deps.audit?.begin(request);
+  return request.record?.admitted;
 }
 
 /** Closes the record, once: with the response, or without one if it was not completed. */

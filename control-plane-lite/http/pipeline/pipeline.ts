@@ -76,8 +76,8 @@ async function withinTime(deps: PipelineDeps, request: ServerRequest, ms: number
     return await Promise.race([takeSteps(deps, request), givenUp]);
   } finally {
     timer?.cancel();
-    // Also records a request that ended before it was authenticated.
-    audit(deps, request);
+    // Also records a request that ended before it was authenticated. It has failed already.
+    audit(deps, request)?.catch(() => undefined);
   }
 }
 
