@@ -14,7 +14,9 @@ const NAME = 'saved-objects.key';
 export class ObjectKeyError extends Error {
   override readonly name = 'ObjectKeyError';
   constructor(path: string, found: number) {
-    super(`${path} must be a key of ${KEY_BYTES} bytes and has ${found}; remove it to have a new one generated`);
+    super(
+      `${path} must be a key of ${KEY_BYTES} bytes and has ${found}; remove it to have a new one generated`,
+    );
   }
 }
 

@@ -18,8 +18,7 @@ async function setUp() {
   const dir = join(folder.path, 'objects');
   return {
     dir,
-    open: (key = KEY) =>
-      createSavedObjects({ dir, loadKey: () => Promise.resolve(key), log: silentLogger }),
+    open: (key = KEY) => createSavedObjects({ dir, loadKey: () => Promise.resolve(key), log: silentLogger }),
     files: async () => new Set(await readdir(dir).catch(() => [])),
     /** Resolves when these files exist, and no partial ones. */
     holds: (names: readonly string[]) =>

@@ -11,8 +11,8 @@ import { isObject } from '#api/kit/object.ts';
 import { dns1123LabelErrors, dns1123SubdomainErrors } from '#api/meta/names.ts';
 import type { Json } from '../api-client/client.ts';
 import { formatObjectKey, type ObjectKey } from './references.ts';
-import type { SavedObjects } from './server-objects.ts';
 import { isSealed, openFile, sealFile } from './sealed-file.ts';
+import type { SavedObjects } from './server-objects.ts';
 import { referencesOfVolume } from './volume-references.ts';
 
 export interface SavedObjectsDeps {
@@ -39,14 +39,23 @@ function volumeOf(claim: Json | undefined): ObjectKey | undefined {
     : undefined;
 }
 
-export function createSavedObjects({ dir, loadKey, log }: SavedObjectsDeps): SavedObjects {
-  const turns = createLimiter(1);
-  /** Pending writes, by file name. */
-  const newest = new Map<string, Json | undefined>();
+async function writePrivate(dir: string, name: string, content: Buffer): Promise<void> {
+  const path = join(dir, name);
+  await mkdir(dir, { recursive: true, mode: 0o700 });
+  const file = await open(`${path}.tmp`, 'w', 0o600);
+  try {
+    await file.writeFile(content);
+    await file.datasync();
+  } finally {
+    await file.close();
+  }
+  await rename(`${path}.tmp`, path);
+}
 
+/** Loads the key when it is first needed, and again after a failure. */
+function onceLoaded(loadKey: () => Promise<Buffer>): () => Promise<Buffer> {
   let loading: Promise<Buffer> | undefined;
-
-  async function key(): Promise<Buffer> {
+  return async () => {
     loading ??= loadKey();
     try {
       return await loading;
@@ -54,20 +63,17 @@ export function createSavedObjects({ dir, loadKey, log }: SavedObjectsDeps): Sav
       loading = undefined;
       throw thrown;
     }
-  }
+  };
+}
+
+export function createSavedObjects({ dir, loadKey, log }: SavedObjectsDeps): SavedObjects {
+  const key = onceLoaded(loadKey);
+  const turns = createLimiter(1);
+  /** Pending writes, by file name. */
+  const newest = new Map<string, Json | undefined>();
 
   async function write(name: string, object: Json): Promise<void> {
-    const path = join(dir, name);
-    const sealed = sealFile(await key(), name, JSON.stringify(object));
-    await mkdir(dir, { recursive: true, mode: 0o700 });
-    const file = await open(`${path}.tmp`, 'w', 0o600);
-    try {
-      await file.writeFile(sealed);
-      await file.datasync();
-    } finally {
-      await file.close();
-    }
-    await rename(`${path}.tmp`, path);
+    await writePrivate(dir, name, sealFile(await key(), name, JSON.stringify(object)));
   }
 
   async function flush(name: string): Promise<void> {

@@ -1,8 +1,9 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ofRound } from '../../testing/rounds.ts';
 import { aesCbc, aesGcm, secretbox } from './ciphers.ts';
 
+const REFUSED = /tag|auth/i;
 const KEY = Buffer.alloc(32, 1);
 const CONTEXT = Buffer.from('/registry/secrets/a/b');
 const runs = { numRuns: ofRound({ short: 60, long: 3000 }) };
@@ -12,6 +13,14 @@ const CIPHERS = [
   ['aesgcm', aesGcm, [16, 24, 32]],
   ['secretbox', secretbox, [32]],
 ] as const;
+
+const outcomeOf = (open: () => Buffer): unknown => {
+  try {
+    return open();
+  } catch (thrown) {
+    return thrown;
+  }
+};
 
 describe.each(CIPHERS)('%s', (name, create, lengths) => {
   test('opens what it has sealed, with keys of every length', () => {
@@ -30,11 +39,8 @@ describe.each(CIPHERS)('%s', (name, create, lengths) => {
   test('any bytes are a value or an error', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
-        try {
-          create(KEY).open(Buffer.from(bytes), CONTEXT);
-        } catch (thrown) {
-          expect(thrown).toBeInstanceOf(Error);
-        }
+        const result = outcomeOf(() => create(KEY).open(Buffer.from(bytes), CONTEXT));
+        expect(result instanceof Error || Buffer.isBuffer(result)).toBe(true);
       }),
       runs,
     );
@@ -45,15 +51,15 @@ describe.each(CIPHERS)('%s', (name, create, lengths) => {
     for (let at = 0; at < sealed.length; at += 1) {
       const changed = Buffer.from(sealed);
       changed[at] = (changed[at] ?? 0) ^ 1;
-      expect(() => create(KEY).open(changed, CONTEXT)).toThrow();
+      expect(() => create(KEY).open(changed, CONTEXT)).toThrow(REFUSED);
     }
-    expect(() => create(Buffer.alloc(32, 2)).open(sealed, CONTEXT)).toThrow();
+    expect(() => create(Buffer.alloc(32, 2)).open(sealed, CONTEXT)).toThrow(REFUSED);
   });
 });
 
 test('aesgcm refuses a value under another storage key', () => {
   const sealed = aesGcm(KEY).seal(Buffer.from('value'), CONTEXT);
-  expect(() => aesGcm(KEY).open(sealed, Buffer.from('/registry/secrets/a/c'))).toThrow();
+  expect(() => aesGcm(KEY).open(sealed, Buffer.from('/registry/secrets/a/c'))).toThrow(REFUSED);
 });
 
 test('reads published vectors', () => {

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { VOCABULARIES, type VocabularyName } from '#api/vocabulary.ts';
 import { ofRound } from '../../testing/rounds.ts';
@@ -7,7 +7,7 @@ import { EncryptionConfigError, parseEncryptionConfiguration } from './configura
 const RESOURCES = new Set(['secrets', 'configmaps', 'deployments.apps']);
 const secret = (bytes: number): string => Buffer.alloc(bytes, 7).toString('base64');
 
-const parse = (text: string, name: VocabularyName = 'kubernetes') =>
+const parse = async (text: string, name: VocabularyName = 'kubernetes') =>
   parseEncryptionConfiguration('/keys', text, {
     domain: VOCABULARIES[name].apiGroupDomain,
     resources: RESOURCES,
@@ -37,7 +37,10 @@ describe('parseEncryptionConfiguration', () => {
   - kms: {name: two, endpoint: unix:///run/kms.sock, cachesize: -1, timeout: 500ms}
   - kms: {name: two, apiVersion: v2, endpoint: unix:///run/kms.sock}
   - identity: {}`;
-    const [rule] = await parse(fileOf(providers, '[secrets, deployments.apps, widgets.example.com]', name), name);
+    const [rule] = await parse(
+      fileOf(providers, '[secrets, deployments.apps, widgets.example.com]', name),
+      name,
+    );
     expect(rule?.resources).toEqual(['secrets', 'deployments.apps', 'widgets.example.com']);
     const kms = { kind: 'kms', socket: '/run/kms.sock', timeoutMs: 3000, cacheSize: 1000 };
     expect(rule?.providers).toEqual([
@@ -66,13 +69,25 @@ describe('parseEncryptionConfiguration', () => {
     ['no rules', fileOf('[]').split('resources:')[0] ?? '', 'resources: Required value'],
     ['no providers', fileOf('[]'), 'resources[0].providers: Required value'],
     ['no resources', fileOf('[{identity: {}}]', '[]'), 'resources[0].resources: Required value'],
-    ['a resource that does not exist', fileOf('[{identity: {}}]', '[secret]'), 'resources[0].resources[0]: Unsupported'],
+    [
+      'a resource that does not exist',
+      fileOf('[{identity: {}}]', '[secret]'),
+      'resources[0].resources[0]: Unsupported',
+    ],
     ['an unknown provider', fileOf('[{aes: {}}]'), 'aes'],
     ['two providers in one entry', fileOf('[{identity: {}, kms: {}}]'), `${at}: Invalid value`],
     ['no keys', fileOf('[{aescbc: {keys: []}}]'), `${at}.aescbc.keys: Required value`],
     ['a provider without content', fileOf('[{aescbc: null}]'), `${at}.aescbc: Required value`],
-    ['a key without a name', fileOf(`[{aesgcm: {keys: [{secret: ${secret(16)}}]}}]`), 'keys[0].name: Required'],
-    ['a name with a colon', fileOf(`[{aesgcm: {keys: [{name: 'a:b', secret: ${secret(16)}}]}}]`), 'keys[0].name: Invalid'],
+    [
+      'a key without a name',
+      fileOf(`[{aesgcm: {keys: [{secret: ${secret(16)}}]}}]`),
+      'keys[0].name: Required',
+    ],
+    [
+      'a name with a colon',
+      fileOf(`[{aesgcm: {keys: [{name: 'a:b', secret: ${secret(16)}}]}}]`),
+      'keys[0].name: Invalid',
+    ],
     [
       'a name twice',
       fileOf(`[{aesgcm: {keys: [{name: a, secret: ${secret(16)}}, {name: a, secret: ${secret(16)}}]}}]`),
@@ -81,14 +96,26 @@ describe('parseEncryptionConfiguration', () => {
     ['no secret', fileOf('[{aesgcm: {keys: [{name: a}]}}]'), 'keys[0].secret: Required value'],
     ['no base64', fileOf("[{aesgcm: {keys: [{name: a, secret: '*'}]}}]"), 'must be base64'],
     ['a short key', fileOf(`[{aescbc: {keys: [{name: a, secret: ${secret(17)}}]}}]`), 'bytes, not of 17'],
-    ['a short box', fileOf(`[{secretbox: {keys: [{name: a, secret: ${secret(16)}}]}}]`), 'of 32 bytes, not of 16'],
+    [
+      'a short box',
+      fileOf(`[{secretbox: {keys: [{name: a, secret: ${secret(16)}}]}}]`),
+      'of 32 bytes, not of 16',
+    ],
     ['no endpoint', fileOf('[{kms: {name: a}}]'), `${at}.kms.endpoint: Required value`],
     ['another scheme', fileOf('[{kms: {name: a, endpoint: tcp://x}}]'), `${at}.kms.endpoint: Invalid value`],
     ['no cache', fileOf('[{kms: {name: a, endpoint: unix:///x, cachesize: 0}}]'), `${at}.kms.cachesize`],
-    ['a cache of version 2', fileOf('[{kms: {apiVersion: v2, name: a, endpoint: unix:///x, cachesize: 1}}]'), 'v1 only'],
+    [
+      'a cache of version 2',
+      fileOf('[{kms: {apiVersion: v2, name: a, endpoint: unix:///x, cachesize: 1}}]'),
+      'v1 only',
+    ],
     ['a negative time', fileOf('[{kms: {name: a, endpoint: unix:///x, timeout: -1s}}]'), `${at}.kms.timeout`],
     ['a version', fileOf('[{kms: {apiVersion: v3, name: a, endpoint: unix:///x}}]'), `${at}.kms.apiVersion`],
-    ['two services of one name', fileOf('[{kms: {name: a, endpoint: unix:///x}}, {kms: {name: a, endpoint: unix:///y}}]'), 'different endpoints'],
+    [
+      'two services of one name',
+      fileOf('[{kms: {name: a, endpoint: unix:///x}}, {kms: {name: a, endpoint: unix:///y}}]'),
+      'different endpoints',
+    ],
   ])('refuses %s', async (_, text, expected) => {
     expect(await problemsOf(text)).toContain(expected);
   });

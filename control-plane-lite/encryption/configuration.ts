@@ -47,7 +47,7 @@ export class EncryptionConfigError extends Error {
   }
 }
 
-const PROVIDERS = ['aescbc', 'aesgcm', 'identity', 'kms', 'secretbox'];
+const PROVIDERS = ['aescbc', 'aesgcm', 'identity', 'kms', 'secretbox'] as const;
 const KMS_MEMBERS = ['apiVersion', 'cachesize', 'endpoint', 'name', 'timeout'];
 const KEY_LENGTHS: Readonly<Record<LocalProvider, readonly number[]>> = {
   aescbc: [16, 24, 32],
@@ -190,7 +190,8 @@ function readProvider(section: Section): readonly ProviderConfig[] {
       if (kms === undefined) section.report('FieldValueRequired', kind, 'name and endpoint');
       return kms === undefined ? [] : [readKms(kms)];
     }
-    default:
+    case 'identity':
+    case undefined:
       section.section('identity', []);
       return [{ kind: 'identity' }];
   }
@@ -257,12 +258,12 @@ function readRoot(root: Section, context: ConfigurationContext): readonly Resour
 }
 
 /** @throws EncryptionConfigError with every error and its path */
-export async function parseEncryptionConfiguration(
+export function parseEncryptionConfiguration(
   file: string,
   text: string,
   context: ConfigurationContext,
-): Promise<readonly ResourceRule[]> {
-  const documents = await parseDocuments(text, { maxBytes: MAX_BYTES });
+): readonly ResourceRule[] {
+  const documents = parseDocuments(text, { maxBytes: MAX_BYTES });
   const syntax = documents.flatMap(({ errors }) => errors);
   if (syntax.length > 0) throw new EncryptionConfigError(file, syntax.map(describe));
   const [document, ...others] = documents.filter(({ value }) => value !== undefined && value !== null);

@@ -138,7 +138,7 @@ class OpenedSink implements WatchSink {
     }
     const delivered = this.#deliverLater(this.pending, given, give);
     this.pending = delivered;
-    void delivered.then(() => {
+    void delivered.finally(() => {
       if (this.pending === delivered) this.pending = undefined;
     });
   }

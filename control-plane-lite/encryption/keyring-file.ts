@@ -24,11 +24,6 @@ export interface KeyringFile {
   close(): void;
 }
 
-interface Loaded {
-  readonly digest: string;
-  readonly keyring: Keyring;
-}
-
 async function readText(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
@@ -38,15 +33,11 @@ async function readText(file: string): Promise<string> {
   }
 }
 
-/** @throws EncryptionConfigError; `undefined` if the file has not changed */
-async function load(deps: KeyringFileDeps, file: string, known?: string): Promise<Loaded | undefined> {
-  const text = await readText(file);
-  const digest = createHash('sha256').update(text).digest('hex');
-  if (digest === known) return undefined;
-  return {
-    digest,
-    keyring: createKeyring(deps, await parseEncryptionConfiguration(file, text, deps)),
-  };
+const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+/** @throws EncryptionConfigError */
+function parse(deps: KeyringFileDeps, file: string, text: string): Keyring {
+  return createKeyring(deps, parseEncryptionConfiguration(file, text, deps));
 }
 
 /** Folders in which a change of the file is visible: its own, and that of the file behind a link. */
@@ -56,9 +47,10 @@ async function foldersOf(file: string): Promise<readonly string[]> {
 
 /** @throws EncryptionConfigError */
 export async function openKeyringFile(deps: KeyringFileDeps, file: string): Promise<KeyringFile> {
-  const first = await load(deps, file);
-  if (first === undefined) throw new EncryptionConfigError(file, ['the file is empty']);
-  let current = first;
+  const text = await readText(file);
+  let current = parse(deps, file, text);
+  /** Of the newest content that was read: other changes in the folder are of no interest. */
+  let digest = digestOf(text);
   let isClosed = false;
   let reloading: Promise<void> | undefined;
   let changedMeanwhile = false;
@@ -66,10 +58,11 @@ export async function openKeyringFile(deps: KeyringFileDeps, file: string): Prom
 
   async function reload(): Promise<void> {
     try {
-      const next = await load(deps, file, current.digest);
-      if (next === undefined) return;
-      const previous = current.keyring;
-      current = next;
+      const next = await readText(file);
+      if (digestOf(next) === digest) return;
+      digest = digestOf(next);
+      const previous = current;
+      current = parse(deps, file, next);
       deps.metrics.reloaded(true);
       deps.log.info({ file }, 'Encryption configuration reloaded');
       closeKeyring(previous);
@@ -104,11 +97,11 @@ export async function openKeyringFile(deps: KeyringFileDeps, file: string): Prom
   onChange();
 
   return {
-    keyring: () => current.keyring,
+    keyring: () => current,
     close() {
       isClosed = true;
       for (const watcher of watchers) watcher.close();
-      closeKeyring(current.keyring);
+      closeKeyring(current);
     },
   };
 }

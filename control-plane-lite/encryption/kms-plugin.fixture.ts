@@ -3,7 +3,7 @@
 import { Buffer } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { rmSync } from 'node:fs';
-import { type sendUnaryData, Server, ServerCredentials, type ServerUnaryCall, status } from '@grpc/grpc-js';
+import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData, status } from '@grpc/grpc-js';
 import type { DecodedMessage } from '#api/codec/protobuf/fields.ts';
 import { aesGcm } from './ciphers.ts';
 import { bytesIn, KMS_V1, KMS_V2, type KmsMethod, textIn } from './kms/messages.ts';
@@ -72,6 +72,7 @@ for (const service of ['v1beta1', 'v2alpha1']) {
       }
     },
   ]);
+  // oxlint-disable-next-line typescript/no-unsafe-argument -- fromEntries of pairs of several types
   server.addService(Object.fromEntries(definitions), Object.fromEntries(handlers));
 }
 rmSync(socket, { force: true });

@@ -61,7 +61,7 @@ export function openValue(
   const { prefix } = transformer;
   const stop = deps.metrics.begin('from_storage', prefix);
   const sealed = stored.subarray(Buffer.byteLength(prefix));
-  const done = (value: Buffer): OpenedValue => {
+  const finish = (value: Buffer): OpenedValue => {
     stop(true);
     return { value, origin: transformer.originOf(sealed) };
   };
@@ -71,7 +71,7 @@ export function openValue(
   };
   try {
     const opened = transformer.open(sealed, Buffer.from(key));
-    return opened instanceof Promise ? opened.then(done, fail) : done(opened);
+    return opened instanceof Promise ? opened.then(finish, fail) : finish(opened);
   } catch (thrown) {
     return fail(thrown);
   }
@@ -87,7 +87,7 @@ export function sealValue(
   const { prefix } = transformer;
   if (prefix === '') return value;
   const stop = metrics.begin('to_storage', prefix);
-  const done = (sealed: Buffer): Buffer => {
+  const finish = (sealed: Buffer): Buffer => {
     stop(true);
     return Buffer.concat([Buffer.from(prefix), sealed]);
   };
@@ -97,7 +97,7 @@ export function sealValue(
   };
   try {
     const sealed = transformer.seal(value, Buffer.from(key));
-    return sealed instanceof Promise ? sealed.then(done, fail) : done(sealed);
+    return sealed instanceof Promise ? sealed.then(finish, fail) : finish(sealed);
   } catch (thrown) {
     return fail(thrown);
   }

@@ -38,8 +38,7 @@ export async function openEncryption(
   );
   const keys = await openKeyringFile({ ...deps, resources }, file);
   return {
-    wrap: (store) =>
-      createEncryptedStore({ store, keyring: keys.keyring, mark: Buffer.from(mark), metrics }),
+    wrap: (store) => createEncryptedStore({ store, keyring: keys.keyring, mark: Buffer.from(mark), metrics }),
     checks: createKmsChecks(systemClock, keys.keyring),
     close: () => keys.close(),
   };

@@ -33,8 +33,7 @@ const CHANNEL_OPTIONS: Readonly<Record<string, number | string>> = {
   'grpc.enable_channelz': 0,
 };
 
-const asBuffer = (bytes: Uint8Array): Buffer =>
-  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 export function createKmsService({ name, socket, timeoutMs }: KmsServiceOptions): KmsService {
   const client = new Client(`unix:${socket}`, credentials.createInsecure(), CHANNEL_OPTIONS);

@@ -25,8 +25,13 @@ export interface KmsV1Options {
   readonly cacheSize: number;
 }
 
+interface Calls {
+  readonly encrypt: (plain: Buffer) => Promise<Buffer>;
+  readonly decrypt: (cipher: Buffer) => Promise<Buffer>;
+}
+
 /** Calls of the service; the first one checks its version. */
-function createCalls(service: KmsService) {
+function createCalls(service: KmsService): Calls {
   let checked: Promise<void> | undefined;
 
   async function checkVersion(): Promise<void> {

@@ -92,8 +92,7 @@ export function createKmsV2({ service, metrics }: KmsDeps, prefix: string): Tran
         textIn(status, 'healthz'),
         textIn(status, 'keyId'),
       ];
-      if (version !== API_VERSION)
-        throw new Error(`the KMS provider has API ${version}, not ${API_VERSION}`);
+      if (version !== API_VERSION) throw new Error(`the KMS provider has API ${version}, not ${API_VERSION}`);
       if (health !== 'ok') throw new Error(`the KMS provider reports: ${health}`);
       if (keyId === '') throw new Error('the KMS provider reports no id of its key');
       currentKeyId = keyId;

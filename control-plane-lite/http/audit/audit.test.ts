@@ -43,7 +43,10 @@ async function start(rule: object, resources: Handler, room = 100, maxBodyBytes 
     close: () => writer.close(),
   };
   const metrics = createAuditMetrics(registry);
-  const audit = createAuditor({ clock, metrics, backends: [backend] }, { policy, domain: 'example.org', maxBodyBytes });
+  const audit = createAuditor(
+    { clock, metrics, backends: [backend] },
+    { policy, domain: 'example.org', maxBodyBytes },
+  );
   const server = await startTestServer({ deps: { audit, clock, registry }, resources });
   return {
     url: server.url,

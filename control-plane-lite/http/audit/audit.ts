@@ -66,6 +66,35 @@ function responseStatusOf(request: ServerRequest, response: BytesResponse | unde
   return { ...status, metadata: {}, code: request.status };
 }
 
+function bodiesOf(
+  { domain, maxBodyBytes = 1024 * 1024 }: AuditOptions,
+  request: ServerRequest,
+  scope: AuditScope,
+  response: BytesResponse | undefined,
+): Bodies {
+  const { omitManagedFields } = scope;
+  const terms = { maxBytes: maxBodyBytes, omitManagedFields };
+  const type = request.headers['content-type'] ?? '';
+  const { bodyJson } = request;
+  const requestObject = auditBody({
+    ...terms,
+    body: (request.wantsBody ? request.bodyBytes : undefined) ?? [],
+    contentType: type.trim() === '' ? 'application/json' : type,
+    json: bodyJson === undefined ? undefined : Buffer.from(bodyJson),
+  });
+  const readable = request.wantsJson ? response : undefined;
+  const responseObject = auditBody({
+    ...terms,
+    body: readable?.body ?? [],
+    contentType: readable?.contentType ?? '',
+    json: readable?.json,
+  });
+  const found = bodiesFound({ requestObject, responseObject }, domain);
+  // Upstream omits the bodies of proxied requests, too, without an annotation.
+  if (!request.passedOn || !request.wantsBody) return found;
+  return { ...found, annotations: { ...found.annotations, [`audit.${domain}/passed-on`]: 'true' } };
+}
+
 /** A class, because each event has several forms, of which most are never needed. */
 class RecordedEvent implements AuditEvent {
   readonly line: string;
@@ -87,33 +116,32 @@ class RecordedEvent implements AuditEvent {
   }
 }
 
-export function createAuditor(deps: AuditDeps, options: AuditOptions): Auditor {
-  const { clock, metrics, backends } = deps;
-  const { policy, domain, maxBodyBytes = 1024 * 1024 } = options;
-
-  function bodiesOf(request: ServerRequest, scope: AuditScope, response: BytesResponse | undefined): Bodies {
-    const { omitManagedFields } = scope;
-    const terms = { maxBytes: maxBodyBytes, omitManagedFields };
-    const type = request.headers['content-type'] ?? '';
-    const { bodyJson } = request;
-    const requestObject = auditBody({
-      ...terms,
-      body: (request.wantsBody ? request.bodyBytes : undefined) ?? [],
-      contentType: type.trim() === '' ? 'application/json' : type,
-      json: bodyJson === undefined ? undefined : Buffer.from(bodyJson),
-    });
-    const readable = request.wantsJson ? response : undefined;
-    const responseObject = auditBody({
-      ...terms,
-      body: readable?.body ?? [],
-      contentType: readable?.contentType ?? '',
-      json: readable?.json,
-    });
-    const found = bodiesFound({ requestObject, responseObject }, domain);
-    // Upstream omits the bodies of proxied requests, too, without an annotation.
-    if (!request.passedOn || !request.wantsBody) return found;
-    return { ...found, annotations: { ...found.annotations, [`audit.${domain}/passed-on`]: 'true' } };
+/** Rejects if a strict backend lost the event. */
+function processEvent({ backends, metrics }: AuditDeps, event: AuditEvent): Promise<void> | undefined {
+  const waits: Promise<void>[] = [];
+  for (const backend of backends) {
+    const result = backend.process(event);
+    if (result instanceof Promise) waits.push(result.then((accepted) => settle(metrics, backend, accepted)));
+    else if (backend.isStrict) waits.push(Promise.resolve().then(() => settle(metrics, backend, result)));
+    else settle(metrics, backend, result);
   }
+  return waits.length === 0 ? undefined : Promise.all(waits).then(() => undefined);
+}
+
+/** @throws StatusError InternalError */
+function settle(metrics: AuditMetrics, { name, isStrict }: AuditBackend, accepted: boolean): void {
+  if (accepted) {
+    metrics.recorded();
+    return;
+  }
+  metrics.lost(name, 1);
+  if (isStrict)
+    throw new StatusError('InternalError', 'Internal error occurred: failed to store audit event');
+}
+
+export function createAuditor(deps: AuditDeps, options: AuditOptions): Auditor {
+  const { clock, metrics } = deps;
+  const { policy, domain } = options;
 
   function record(
     request: ServerRequest,
@@ -123,29 +151,7 @@ export function createAuditor(deps: AuditDeps, options: AuditOptions): Auditor {
   ): Promise<void> | undefined {
     if (scope.omitStages.has(stage)) return undefined;
     const base = { request, domain, level: scope.level, stage, nowMs: clock.now(), annotations: {} };
-    return process(new RecordedEvent({ ...base, ...more }));
-  }
-
-  /** Rejects if a strict backend lost the event. */
-  function process(event: AuditEvent): Promise<void> | undefined {
-    const waits: Promise<void>[] = [];
-    for (const backend of backends) {
-      const result = backend.process(event);
-      if (result instanceof Promise) waits.push(result.then((accepted) => settle(backend, accepted)));
-      else if (backend.isStrict) waits.push(Promise.resolve().then(() => settle(backend, result)));
-      else settle(backend, result);
-    }
-    return waits.length === 0 ? undefined : Promise.all(waits).then(() => undefined);
-  }
-
-  /** @throws StatusError InternalError */
-  function settle({ name, isStrict }: AuditBackend, accepted: boolean): void {
-    if (accepted) {
-      metrics.recorded();
-      return;
-    }
-    metrics.lost(name, 1);
-    if (isStrict) throw new StatusError('InternalError', 'Internal error occurred: failed to store audit event');
+    return processEvent(deps, new RecordedEvent({ ...base, ...more }));
   }
 
   /** Only the first event of a request can reject it. */
@@ -175,7 +181,7 @@ export function createAuditor(deps: AuditDeps, options: AuditOptions): Auditor {
         if (scope.omitStages.has('ResponseComplete')) return;
         recordLate(request, scope, 'ResponseComplete', {
           responseStatus: responseStatusOf(request, response),
-          ...bodiesOf(request, scope, response),
+          ...bodiesOf(options, request, scope, response),
         });
       },
     };

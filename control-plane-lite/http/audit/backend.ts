@@ -1,6 +1,6 @@
 /** Contract of audit backends, and what they have in common: modes, batches and truncation. */
 import type { Clock } from '#api/kit/clock.ts';
-import { createBatches, type BatchOptions } from './batches.ts';
+import { type BatchOptions, createBatches } from './batches.ts';
 
 export interface AuditEvent {
   /** The event as one line of JSON, without the newline. */

@@ -64,8 +64,10 @@ export function createBatches({ clock, send, onLost }: BatchDeps, options: Batch
     }
   }
 
+  const isReady = (): boolean => waiting.length >= options.maxSize || (isDue && waiting.length > 0);
+
   async function releaseAll(): Promise<void> {
-    while (waiting.length >= options.maxSize || (isDue && waiting.length > 0)) {
+    while (isReady()) {
       await throttle();
       const lines = waiting.slice(0, options.maxSize);
       waiting = waiting.slice(lines.length);

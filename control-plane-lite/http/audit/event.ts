@@ -74,7 +74,8 @@ function member(name: string, value: unknown): string {
 /** Returns an event as a line of text in the format of upstream's first releases, without the newline. */
 export function formatLegacy({ request, stage, nowMs, responseStatus }: EventInput): string {
   const { info, originalUser, user } = request;
-  const quoted = (values: readonly string[]): string => values.map((value) => JSON.stringify(value)).join(',');
+  const quoted = (values: readonly string[]): string =>
+    values.map((value) => JSON.stringify(value)).join(',');
   const impersonated = user === originalUser ? undefined : user;
   const members: readonly (readonly [string, string])[] = [
     ['id', request.id],

@@ -13,9 +13,13 @@ export interface LogBackendOptions extends BackendOptions {
   readonly format: 'json' | 'legacy';
 }
 
-export function createLogBackend({ clock, writer, onLost }: LogBackendDeps, options: LogBackendOptions): AuditBackend {
+export function createLogBackend(
+  { clock, writer, onLost }: LogBackendDeps,
+  options: LogBackendOptions,
+): AuditBackend {
   const { mode } = options;
-  const format = options.format === 'legacy' ? (event: AuditEvent) => event.legacy() : ({ line }: AuditEvent) => line;
+  const format =
+    options.format === 'legacy' ? (event: AuditEvent) => event.legacy() : ({ line }: AuditEvent) => line;
 
   async function send(lines: readonly string[]): Promise<void> {
     if (mode !== 'batch') {

@@ -71,7 +71,7 @@ function createLineQueue(options: LineQueueOptions): LineWriter {
     writing = undefined;
   }
 
-  function write(line: string): boolean {
+  function add(line: string): boolean {
     const bytes = line.length + 1;
     if (waitingBytes + bytes > options.maxWaitingBytes) return false;
     waitingBytes += bytes;
@@ -81,11 +81,11 @@ function createLineQueue(options: LineQueueOptions): LineWriter {
   }
 
   return {
-    write,
+    write: add,
     written(line) {
       // Before the line is added, because an idle queue takes it at once.
       const { promise } = (outcome ??= Promise.withResolvers<void>());
-      return write(line) ? promise : Promise.reject(new Error('the buffer of the log is full'));
+      return add(line) ? promise : Promise.reject(new Error('the buffer of the log is full'));
     },
     async close() {
       await writing;
@@ -116,7 +116,9 @@ async function listBackups(path: string): Promise<readonly string[]> {
     .filter((name) => name.startsWith(prefix))
     .filter((name) => {
       const plain = uncompressed(name);
-      return plain.endsWith(extension) && stamp.test(plain.slice(prefix.length, plain.length - extension.length));
+      return (
+        plain.endsWith(extension) && stamp.test(plain.slice(prefix.length, plain.length - extension.length))
+      );
     })
     .sort();
 }

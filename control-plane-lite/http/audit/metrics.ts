@@ -8,7 +8,10 @@ export interface AuditMetrics {
 }
 
 export function createAuditMetrics(registry: MetricsRegistry): AuditMetrics {
-  const events = registry.counter({ name: 'apiserver_audit_event_total', help: 'Audit events passed to a backend.' });
+  const events = registry.counter({
+    name: 'apiserver_audit_event_total',
+    help: 'Audit events passed to a backend.',
+  });
   const failures = registry.counter({
     name: 'apiserver_audit_error_total',
     help: 'Audit events lost.',

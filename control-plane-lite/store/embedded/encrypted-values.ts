@@ -33,5 +33,7 @@ export function countEncrypted(file: string): readonly EncryptedValues[] {
   } finally {
     database.close();
   }
-  return [...counts].map(([prefix, count]) => ({ prefix, count })).sort((a, b) => (a.prefix < b.prefix ? -1 : 1));
+  return [...counts]
+    .map(([prefix, count]) => ({ prefix, count }))
+    .sort((a, b) => (a.prefix < b.prefix ? -1 : 1));
 }

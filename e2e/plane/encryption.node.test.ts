@@ -2,14 +2,14 @@
 import { readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startKmsPlugin } from '#plane/encryption/kms-plugin-process.fixture.ts';
+import { API_ALONE, startTestPlane, type TestPlane } from '#plane/main.fixture.ts';
+import type { Store } from '#plane/store/contract.ts';
+import { createEmbeddedStore } from '#plane/store/embedded/store.ts';
+import { createThreadedEtcdStore } from '#plane/store/etcd/thread.ts';
+import { type EtcdCluster, startEtcd } from '#plane/store/etcd.fixture.ts';
 import { createTempDir } from '../../testing/temp.ts';
 import { eventually } from '../../testing/wait.ts';
-import { API_ALONE, startTestPlane, type TestPlane } from '../main.fixture.ts';
-import type { Store } from '../store/contract.ts';
-import { createEmbeddedStore } from '../store/embedded/store.ts';
-import { createThreadedEtcdStore } from '../store/etcd/thread.ts';
-import { type EtcdCluster, startEtcd } from '../store/etcd.fixture.ts';
-import { startKmsPlugin } from './kms-plugin-process.fixture.ts';
 
 const PATH = '/api/v1/namespaces/default/secrets';
 const PLAIN = 'c2VjcmV0LXRoYXQtbm9ib2R5LXNlZXM=';
@@ -115,37 +115,41 @@ describe.each(['embedded', 'etcd'] as const)('on the store of kind %s', (kind) =
     expect(b.startsWith('k8s:enc:aescbc:v1:one:')).toBe(true);
   }, 60_000);
 
-  test.each(['v1', 'v2'])('a key management service of version %s', async (version) => {
-    const flags = storeFlags(kind);
-    const kms = (endpoint: string): string =>
-      `kms: {apiVersion: ${version}, name: test, endpoint: 'unix://${endpoint}', timeout: 1s}`;
-    await using world = await setUp('identity: {}');
-    await world.configure(kms(world.socket));
-    let plugin = await startKmsPlugin(world.socket);
-    await using plane = await start(world, ...flags);
-    await create(plane, 'a');
-    expect((await plane.get('/readyz/kms-provider-0')).status).toBe(200);
+  test.each(['v1', 'v2'])(
+    'a key management service of version %s',
+    async (version) => {
+      const flags = storeFlags(kind);
+      const kms = (endpoint: string): string =>
+        `kms: {apiVersion: ${version}, name: test, endpoint: 'unix://${endpoint}', timeout: 1s}`;
+      await using world = await setUp('identity: {}');
+      await world.configure(kms(world.socket));
+      let plugin = await startKmsPlugin(world.socket);
+      await using plane = await start(world, ...flags);
+      await create(plane, 'a');
+      expect((await plane.get('/readyz/kms-provider-0')).status).toBe(200);
 
-    await plugin.kill();
-    // Known values are still served; new ones cannot be encrypted; other objects are not affected.
-    expect((await plane.get(`${PATH}/a`)).json.data.key).toBe(PLAIN);
-    expect((await plane.post(PATH, secret('b'))).status).toBe(503);
-    const configMap = { metadata: { name: 'c' } };
-    expect((await plane.post('/api/v1/namespaces/default/configmaps', configMap)).status).toBe(201);
+      await plugin.kill();
+      // Known values are still served; new ones cannot be encrypted; other objects are not affected.
+      expect((await plane.get(`${PATH}/a`)).json.data.key).toBe(PLAIN);
+      expect((await plane.post(PATH, secret('b'))).status).toBe(503);
+      const configMap = { metadata: { name: 'c' } };
+      expect((await plane.post('/api/v1/namespaces/default/configmaps', configMap)).status).toBe(201);
 
-    plugin = await startKmsPlugin(world.socket, 'key-2');
-    await eventually(async () => (await plane.post(PATH, secret('b'))).status === 201);
-    await plane.restart();
-    expect((await plane.get(PATH)).json.items).toHaveLength(2);
-    expect((await plane.get(`${PATH}/b`)).json.data.key).toBe(PLAIN);
-    expect(await metricsOf(plane)).toMatch(/apiserver_envelope_encryption_dek_cache_fill_percent 0\.00/);
-    await plane.stop();
-    for (const value of await storedSecrets(plane, flags)) {
-      expect(value.startsWith(`k8s:enc:kms:${version}:test:`)).toBe(true);
-      expect(value).not.toContain(PLAIN);
-    }
-    await plugin.kill();
-  }, 60_000);
+      plugin = await startKmsPlugin(world.socket, 'key-2');
+      await eventually(async () => (await plane.post(PATH, secret('b'))).status === 201);
+      await plane.restart();
+      expect((await plane.get(PATH)).json.items).toHaveLength(2);
+      expect((await plane.get(`${PATH}/b`)).json.data.key).toBe(PLAIN);
+      expect(await metricsOf(plane)).toMatch(/apiserver_envelope_encryption_dek_cache_fill_percent 0\.00/);
+      await plane.stop();
+      for (const value of await storedSecrets(plane, flags)) {
+        expect(value.startsWith(`k8s:enc:kms:${version}:test:`)).toBe(true);
+        expect(value).not.toContain(PLAIN);
+      }
+      await plugin.kill();
+    },
+    60_000,
+  );
 });
 
 test('no file of the embedded store contains a secret', async () => {
@@ -185,7 +189,9 @@ test('a file that cannot be used leaves the keys in use', async () => {
   await using world = await setUp(`aescbc: {keys: [${keys('one')}]}`);
   await using plane = await start(world);
   await world.configure('aescbc: {}');
-  await eventually(async () => (await metricsOf(plane)).includes('automatic_reload_failures_total 1'));
+  const failed = async (): Promise<boolean> =>
+    (await metricsOf(plane)).includes('automatic_reload_failures_total 1');
+  expect(await eventually(failed)).toBe(true);
   await create(plane, 'a');
 }, 60_000);
 
