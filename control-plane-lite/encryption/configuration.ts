@@ -192,6 +192,7 @@ function readProvider(section: Section): readonly ProviderConfig[] {
     }
     case 'identity':
     case undefined:
+    default:
       section.section('identity', []);
       return [{ kind: 'identity' }];
   }

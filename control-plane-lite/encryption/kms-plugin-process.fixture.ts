@@ -15,7 +15,7 @@ export interface KmsPlugin extends AsyncDisposable {
 export async function startKmsPlugin(socket: string, keyId = 'key-1'): Promise<KmsPlugin> {
   const program = join(import.meta.dirname, 'kms-plugin.fixture.ts');
   const child = spawn(process.execPath, [program, socket, keyId], { stdio: ['ignore', 'pipe', 'inherit'] });
-  const [line]: readonly unknown[] = await once(child.stdout, 'data');
+  const line = await new Promise<Buffer>((resolve) => child.stdout.once('data', resolve));
   if (String(line).trim() !== 'ready') throw new Error(`the plugin did not start: ${String(line)}`);
   async function kill(): Promise<void> {
     if (child.exitCode !== null || child.signalCode !== null) return;

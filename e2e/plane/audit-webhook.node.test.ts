@@ -52,7 +52,7 @@ async function startReceiver(): Promise<Receiver> {
   ]);
   const program = join(import.meta.dirname, 'audit-receiver.fixture.ts');
   const child = spawn(process.execPath, [program, temp.path], { stdio: ['ignore', 'pipe', 'inherit'] });
-  const [port]: readonly unknown[] = await once(child.stdout, 'data');
+  const port = await new Promise<Buffer>((resolve) => child.stdout.once('data', resolve));
   await writeFile(
     at('client.yaml'),
     `apiVersion: v1

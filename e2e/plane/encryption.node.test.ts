@@ -1,4 +1,5 @@
 /** Encryption at rest of a whole server, on both stores, with a KMS plugin in a process of its own. */
+/* oxlint-disable typescript/no-unsafe-assignment, typescript/no-unsafe-member-access -- responses of every kind */
 import { readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
