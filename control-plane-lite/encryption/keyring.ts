@@ -13,8 +13,6 @@ export interface KeyringDeps {
   readonly mark: string;
 }
 
-export const NO_KEYS: Keyring = { chains: new Map(), kms: [] };
-
 const CIPHERS: Readonly<Record<LocalProvider, (secret: Buffer) => Cipher>> = {
   aescbc: aesCbc,
   aesgcm: aesGcm,

@@ -24,7 +24,7 @@ const startsWith = (value: Buffer, prefix: Buffer): boolean =>
 export const isEncrypted = ({ mark }: ValueDeps, stored: Buffer): boolean => startsWith(stored, mark);
 
 /** The beginning of a value up to its key: safe to display. */
-export function shownPrefix(stored: Buffer): string {
+function shownPrefix(stored: Buffer): string {
   const parts = stored.toString('latin1', 0, 200).split(':', 5);
   return parts.length < 5 ? parts.slice(0, -1).join(':') : parts.join(':');
 }

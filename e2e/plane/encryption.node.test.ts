@@ -3,6 +3,7 @@
 import { readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { VOCABULARIES } from '#api/vocabulary.ts';
 import { startKmsPlugin } from '#plane/encryption/kms-plugin-process.fixture.ts';
 import { API_ALONE, startTestPlane, type TestPlane } from '#plane/main.fixture.ts';
 import type { Store } from '#plane/store/contract.ts';
@@ -26,7 +27,7 @@ const keys = (...names: readonly string[]): string =>
   names.map((name) => `{name: ${name}, secret: ${Buffer.alloc(32, name).toString('base64')}}`).join(', ');
 
 const fileOf = (providers: readonly string[]): string =>
-  `apiVersion: apiserver.config.k8s.io/v1
+  `apiVersion: apiserver.config.${VOCABULARIES.kubernetes.apiGroupDomain}/v1
 kind: EncryptionConfiguration
 resources:
 - resources: [secrets]

@@ -1,5 +1,5 @@
 /** Contract of audit backends, and what they have in common: modes, batches and truncation. */
-import type { Clock } from '#api/kit/clock.ts';
+import { asError, type Clock } from '#api/kit/clock.ts';
 import { type BatchOptions, createBatches } from './batches.ts';
 
 export interface AuditEvent {
@@ -48,7 +48,7 @@ export interface BackendDeps {
 }
 
 /** Returns the line to send; `undefined` if even the truncated one is too long. Pure. */
-export function fitEvent(
+function fitEvent(
   event: AuditEvent,
   format: BackendDeps['format'],
   truncation: Truncation | undefined,
@@ -61,7 +61,7 @@ export function fitEvent(
 }
 
 /** Splits lines into batches of at most `maxBytes`; a longer line is a batch of its own. Pure. */
-export function splitBatch(lines: readonly string[], maxBytes: number): readonly (readonly string[])[] {
+function splitBatch(lines: readonly string[], maxBytes: number): readonly (readonly string[])[] {
   const batches: string[][] = [];
   let bytes = 0;
   for (const line of lines) {
@@ -110,7 +110,7 @@ export function createBackend(deps: BackendDeps, options: BackendOptions): Audit
       await send([line]);
       return true;
     } catch (thrown) {
-      onLost(thrown instanceof Error ? thrown : new Error(String(thrown)), 0);
+      onLost(asError(thrown), 0);
       return false;
     }
   }

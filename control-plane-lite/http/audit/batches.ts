@@ -48,7 +48,7 @@ function createThrottle(clock: Clock, throttle: BatchOptions['throttle']): () =>
 export function createBatches({ clock, send, onLost }: BatchDeps, options: BatchOptions): Batches {
   const throttle = createThrottle(clock, options.throttle);
   const sending = new Set<Promise<void>>();
-  let waiting: string[] = [];
+  const waiting: string[] = [];
   let inFlight = 0;
   let isDue = false;
   let timer: { cancel(): void } | undefined;
@@ -69,8 +69,7 @@ export function createBatches({ clock, send, onLost }: BatchDeps, options: Batch
   async function releaseAll(): Promise<void> {
     while (isReady()) {
       await throttle();
-      const lines = waiting.slice(0, options.maxSize);
-      waiting = waiting.slice(lines.length);
+      const lines = waiting.splice(0, options.maxSize);
       inFlight += lines.length;
       const delivery = deliver(lines).finally(() => sending.delete(delivery));
       sending.add(delivery);
