@@ -1,6 +1,6 @@
 /** The key that encrypts persisted objects: a credential that systemd decrypts for the agent, bound to the machine's TPM
  *  if there is one, or a generated file. The file is not in the folder of the objects, so that a copy of that folder is of
- *  no use; whoever can read both can read the objects. */
+ *  no use; a process that can read both can read the objects. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { link, mkdir, open, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';

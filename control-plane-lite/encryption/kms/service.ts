@@ -37,7 +37,7 @@ const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.
 
 export function createKmsService({ name, socket, timeoutMs }: KmsServiceOptions): KmsService {
   const client = new Client(`unix:${socket}`, credentials.createInsecure(), CHANNEL_OPTIONS);
-  // Calls fail at once while nothing listens on the socket: whoever waits for them retries.
+  // Calls fail at once while nothing listens on the socket: their callers retry.
   const metadata = new Metadata({ waitForReady: false });
 
   let isClosed = false;
