@@ -77,6 +77,8 @@ export interface Vocabulary {
   readonly schemaExtensionPrefix: string;
   /** Member of plugins' settings that names a client configuration file. */
   readonly clientConfigFileMember: string;
+  /** Start of every value that is encrypted in the store. */
+  readonly encryptionMark: string;
   /** Name of the cgroup of all pods of a node. */
   readonly podsCgroup: string;
 }
@@ -120,6 +122,7 @@ const plat: Vocabulary = {
   agentReasonPrefix: 'NodeAgent',
   schemaExtensionPrefix: 'x-plat-',
   clientConfigFileMember: 'platConfigFile',
+  encryptionMark: 'plat:enc:',
   podsCgroup: 'platpods',
   componentPrefix: 'plat',
   apiServerClientSigner: 'apiserver-client',
@@ -171,6 +174,7 @@ const kubernetes: Vocabulary = {
   agentReasonPrefix: 'Kubelet',
   schemaExtensionPrefix: 'x-kubernetes-',
   clientConfigFileMember: 'kubeConfigFile',
+  encryptionMark: 'k8s:enc:',
   podsCgroup: 'kubepods',
   componentPrefix: 'kube',
   apiServerClientSigner: 'kube-apiserver-client',

@@ -1,6 +1,7 @@
 /** Composition root of the server: configuration in, parts wired (`wiring/`), running until it is closed. */
 import { systemClock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
+import { createMetricsRegistry } from '#api/kit/metrics.ts';
 import { createWaits } from '#api/kit/waits.ts';
 import type { ServerConfig } from './config/settings.ts';
 import { vocabularyOf } from './config/vocabulary.ts';
@@ -24,6 +25,7 @@ import { createFollow } from './wiring/certificates/follow.ts';
 import { runControllers } from './wiring/controllers.ts';
 import { type Core, createCore } from './wiring/core.ts';
 import { type CustomResources, createCustomResources } from './wiring/custom.ts';
+import { openEncryption } from './wiring/encryption.ts';
 import { runLed } from './wiring/leader.ts';
 import { createNodes, nodeClientName } from './wiring/nodes.ts';
 import { startScheduler } from './wiring/scheduler.ts';
@@ -59,13 +61,17 @@ export async function startServer(
   undo.defer(() => waits.close());
   const followingFiles = undo.adopt(new AbortController(), (controller) => controller.abort());
   const follow = createFollow({ clock: systemClock, log }, followingFiles.signal);
-  const store = undo.adopt(
+  const metrics = createMetricsRegistry();
+  const encryption = await openEncryption(config, metrics, log);
+  undo.defer(() => encryption?.close());
+  const opened = undo.adopt(
     await waits.during(
       storeName(config),
       openStore(config, log, follow, (error) => failed.reject(error)),
     ),
-    (opened) => opened.close(),
+    (each) => each.close(),
   );
+  const store = encryption?.wrap(opened) ?? opened;
   const identity = undo.adopt(
     await keepIdentity({ clock: systemClock, log }, () => ({
       dir: keysDirOf(config),
@@ -77,7 +83,7 @@ export async function startServer(
   const following = undo.adopt(new AbortController(), (controller) => controller.abort());
   // A failed store will never load, so it is not waited for.
   const core = await Promise.race([
-    createCore(config, store, { identity, follow }, log, following.signal, waits),
+    createCore(config, store, { identity, follow, metrics }, log, following.signal, waits),
     failed.promise,
   ]);
   const custom = createCustomResources(core);
@@ -94,6 +100,7 @@ export async function startServer(
     aggregation,
     nodes,
     isReady: () => beginning.done,
+    changingChecks: () => encryption?.checks() ?? [],
     serverAddress: () => new URL(reached.at).host,
   });
   const port = await server.api.listen({ host: config.bindAddress, port: config.securePort });

@@ -54,7 +54,7 @@ export const LAYERS: Readonly<Record<string, Layers>> = {
   ],
   'control-plane-lite': [
     ['kit', 'patch', 'store', 'version.ts', 'webhooks'],
-    ['resources'],
+    ['encryption', 'resources'],
     ['agents', 'apply', 'authn', 'cache'],
     ['authz', 'flow-control', 'quota', 'resource-metrics'],
     ['admission', 'http'],

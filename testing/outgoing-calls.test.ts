@@ -95,6 +95,7 @@ const PLACES: Readonly<Record<string, Entry>> = {
     why: 'an unavailable identity provider is logged at each attempt, and other users are authenticated meanwhile',
   },
   'control-plane-lite/commands/admin-client.ts': { why: OF_COMMANDS },
+  'control-plane-lite/encryption/kms/service.ts': { shownBy: 'control-plane-lite/store/call-waits.ts' },
   'control-plane-lite/endpoints/connect/dial-spdy.ts': { why: OF_CLIENTS },
   'control-plane-lite/endpoints/connect/log.ts': { why: OF_CLIENTS },
   'control-plane-lite/endpoints/connect/probe.ts': { shownBy: 'control-plane-lite/wiring/nodes.ts' },

@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { silentLogger } from '#api/kit/logger.ts';
@@ -10,13 +10,15 @@ import { createSavedObjects } from './saved-objects.ts';
 const CLAIM: ObjectKey = { kind: 'PersistentVolumeClaim', namespace: 'a', name: 'data' };
 const CONFIG: ObjectKey = { kind: 'ConfigMap', namespace: 'a', name: 'conf' };
 const volume = (name: string): ObjectKey => ({ kind: 'PersistentVolume', namespace: '', name });
+const KEY = Buffer.alloc(32, 1);
 const bound = { metadata: { name: 'data' }, spec: { volumeName: 'pv-1' } };
 
 async function setUp() {
   const folder = await createTempDir('na-saved-');
   const dir = join(folder.path, 'objects');
   return {
-    open: () => createSavedObjects({ dir, log: silentLogger }),
+    dir,
+    open: (key = KEY) => createSavedObjects({ dir, loadKey: () => Promise.resolve(key), log: silentLogger }),
     files: async () => new Set(await readdir(dir).catch(() => [])),
     /** Resolves when these files exist, and no partial ones. */
     holds: (names: readonly string[]) =>
@@ -41,6 +43,27 @@ describe('createSavedObjects', () => {
     const again = world.open();
     expect(await again.load(CLAIM)).toEqual(bound);
     expect(await again.load(volume('pv-1'))).toEqual({ spec: { hostPath: { path: '/x' } } });
+  });
+
+  test('encrypts every file, and reads those of earlier versions', async () => {
+    await using world = await setUp();
+    const secret: ObjectKey = { kind: 'Secret', namespace: 'a', name: 's' };
+    const value = { data: { key: 'c2VjcmV0' } };
+    const saved = world.open();
+    saved.save(secret, value);
+    expect(await world.holds(['Secret_a_s.json'])).toBe(true);
+    const path = join(world.dir, 'Secret_a_s.json');
+    const sealed = await readFile(path);
+    expect(sealed.includes('c2VjcmV0')).toBe(false);
+    expect(await world.open().load(secret)).toEqual(value);
+    // Neither with another key nor under another name.
+    expect(await world.open(Buffer.alloc(32, 2)).load(secret)).toBeUndefined();
+    await writeFile(join(world.dir, 'Secret_a_t.json'), sealed);
+    expect(await world.open().load({ ...secret, name: 't' })).toBeUndefined();
+    await writeFile(path, JSON.stringify(value));
+    expect(await world.open().load(secret)).toEqual(value);
+    await writeFile(path, sealed.subarray(0, 20));
+    expect(await world.open().load(secret)).toBeUndefined();
   });
 
   test('retains the volumes of retained claims, and no others', async () => {

@@ -1,4 +1,4 @@
-/** Persisted objects of the API server, for use while it is unavailable: one file each, readable by root
+/** Persisted objects of the API server, for use while it is unavailable: one encrypted file each, readable by root
  *  only. Pods do not reference PersistentVolumes or the objects named by them: they are retained as long as a
  *  persisted claim leads to them. */
 import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
@@ -11,12 +11,15 @@ import { isObject } from '#api/kit/object.ts';
 import { dns1123LabelErrors, dns1123SubdomainErrors } from '#api/meta/names.ts';
 import type { Json } from '../api-client/client.ts';
 import { formatObjectKey, type ObjectKey } from './references.ts';
+import { isSealed, openFile, sealFile } from './sealed-file.ts';
 import type { SavedObjects } from './server-objects.ts';
 import { referencesOfVolume } from './volume-references.ts';
 
 export interface SavedObjectsDeps {
   /** `<rootDir>/api/objects`; created if missing. */
   readonly dir: string;
+  /** Called once, before the first file is read or written. */
+  readonly loadKey: () => Promise<Buffer>;
   readonly log: Logger;
 }
 
@@ -36,43 +39,67 @@ function volumeOf(claim: Json | undefined): ObjectKey | undefined {
     : undefined;
 }
 
-export function createSavedObjects({ dir, log }: SavedObjectsDeps): SavedObjects {
+async function writePrivate(dir: string, name: string, content: Buffer): Promise<void> {
+  const path = join(dir, name);
+  await mkdir(dir, { recursive: true, mode: 0o700 });
+  const file = await open(`${path}.tmp`, 'w', 0o600);
+  try {
+    await file.writeFile(content);
+    await file.datasync();
+  } finally {
+    await file.close();
+  }
+  await rename(`${path}.tmp`, path);
+}
+
+/** Loads the key when it is first needed, and again after a failure. */
+function onceLoaded(loadKey: () => Promise<Buffer>): () => Promise<Buffer> {
+  let loading: Promise<Buffer> | undefined;
+  return async () => {
+    loading ??= loadKey();
+    try {
+      return await loading;
+    } catch (thrown) {
+      loading = undefined;
+      throw thrown;
+    }
+  };
+}
+
+export function createSavedObjects({ dir, loadKey, log }: SavedObjectsDeps): SavedObjects {
+  const key = onceLoaded(loadKey);
   const turns = createLimiter(1);
   /** Pending writes, by file name. */
   const newest = new Map<string, Json | undefined>();
 
-  async function write(path: string, object: Json): Promise<void> {
-    await mkdir(dir, { recursive: true, mode: 0o700 });
-    const file = await open(`${path}.tmp`, 'w', 0o600);
-    try {
-      await file.writeFile(JSON.stringify(object));
-      await file.datasync();
-    } finally {
-      await file.close();
-    }
-    await rename(`${path}.tmp`, path);
+  async function write(name: string, object: Json): Promise<void> {
+    await writePrivate(dir, name, sealFile(await key(), name, JSON.stringify(object)));
   }
 
   async function flush(name: string): Promise<void> {
     if (!newest.has(name)) return;
     const object = newest.get(name);
     newest.delete(name);
-    const path = join(dir, name);
-    if (object === undefined) await rm(path, { force: true });
-    else await write(path, object);
+    if (object === undefined) await rm(join(dir, name), { force: true });
+    else await write(name, object);
   }
 
-  async function load(key: ObjectKey): Promise<Json | undefined> {
-    const name = fileName(key);
+  /** Earlier versions did not encrypt: their files are replaced when the object is persisted again. */
+  async function textOf(name: string, bytes: Buffer): Promise<string> {
+    return isSealed(bytes) ? openFile(await key(), name, bytes) : bytes.toString('utf8');
+  }
+
+  async function load(object: ObjectKey): Promise<Json | undefined> {
+    const name = fileName(object);
     if (name === undefined) return undefined;
     if (newest.has(name)) return newest.get(name);
-    const text = await readFile(join(dir, name), 'utf8').catch(() => undefined);
-    if (text === undefined) return undefined;
+    const bytes = await readFile(join(dir, name)).catch(() => undefined);
+    if (bytes === undefined) return undefined;
     try {
-      const value: unknown = parseJsonText(text);
+      const value: unknown = parseJsonText(await textOf(name, bytes));
       return isObject(value) ? value : undefined;
     } catch (thrown) {
-      log.warn({ err: asError(thrown), object: formatObjectKey(key) }, 'Failed to read persisted object');
+      log.warn({ err: asError(thrown), object: formatObjectKey(object) }, 'Failed to read persisted object');
       return undefined;
     }
   }
@@ -91,14 +118,14 @@ export function createSavedObjects({ dir, log }: SavedObjectsDeps): SavedObjects
 
   return {
     load,
-    save(key, object) {
-      const name = fileName(key);
+    save(named, object) {
+      const name = fileName(named);
       if (name === undefined) return;
       newest.set(name, object);
       turns
         .run(() => flush(name))
         .catch((thrown: unknown) => {
-          log.warn({ err: asError(thrown), object: formatObjectKey(key) }, 'Failed to persist object');
+          log.warn({ err: asError(thrown), object: formatObjectKey(named) }, 'Failed to persist object');
         });
     },
     retainOnly(keys) {

@@ -70,6 +70,8 @@ function setUp(strategy: DetectionStrategy, saved: SavedObjects = NO_SAVED_OBJEC
   };
 }
 
+const loadKey = () => Promise.resolve(Buffer.alloc(32));
+
 describe('objects that are watched', () => {
   test('are watched as long as they are referenced', async () => {
     using world = setUp('Watch');
@@ -142,7 +144,7 @@ describe('objects that are read', () => {
   test('come from disk while the server is unavailable, not when it rejects', async () => {
     await using dir = await createTempDir();
     const at = join(dir.path, 'objects');
-    using before = setUp('Get', createSavedObjects({ dir: at, log: silentLogger }));
+    using before = setUp('Get', createSavedObjects({ dir: at, loadKey, log: silentLogger }));
     before.there.set('a', configMap('a', 1, { data: { word: 'kept' } }));
     before.objects.name([key('a')]);
     await before.objects.get(key('a'));
@@ -152,7 +154,7 @@ describe('objects that are read', () => {
     });
     expect((await stat(join(at, files[0] ?? ''))).mode & 0o777).toBe(0o600);
 
-    using after = setUp('Get', createSavedObjects({ dir: at, log: silentLogger }));
+    using after = setUp('Get', createSavedObjects({ dir: at, loadKey, log: silentLogger }));
     after.fail(new ServerUnreachableError('away'));
     after.objects.name([key('a')]);
     expect(await after.objects.get(key('a'))).toMatchObject({ data: { word: 'kept' } });

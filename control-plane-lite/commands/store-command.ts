@@ -6,6 +6,7 @@ import { SETTINGS } from '../config/settings.ts';
 import { keysDirOf } from '../identity/keys-dir.ts';
 import { StoreError } from '../store/contract.ts';
 import { backupStore, restoreStore } from '../store/embedded/copies.ts';
+import { countEncrypted } from '../store/embedded/encrypted-values.ts';
 
 interface StoreCommand {
   readonly file: string;
@@ -49,6 +50,14 @@ function parseStoreCommand(command: 'backup' | 'restore', argv: readonly string[
   };
 }
 
+/** Whether the values of a backup are encrypted, and with which keys, which a backup never contains. */
+function describeEncryption(file: string): string {
+  const found = countEncrypted(file);
+  if (found.length === 0) return 'none of its values are encrypted';
+  const counts = found.map(({ prefix, count }) => `${count} with ${prefix}`);
+  return `encrypted values, which need the keys of --encryption-provider-config: ${counts.join(', ')}; others are not encrypted`;
+}
+
 /** Returns the exit code. @throws ConfigError */
 export async function runStoreCommand(
   command: 'backup' | 'restore',
@@ -67,6 +76,7 @@ export async function runStoreCommand(
         ? `${file} contains revision ${revision}; ${keysDir === undefined ? 'it does not contain the keys of the server' : `it contains the keys of ${keysDir}`}`
         : `restored; the store is at revision ${revision}`,
     );
+    if (command === 'backup') print(describeEncryption(file));
     return 0;
   } catch (thrown) {
     if (!(thrown instanceof StoreError)) throw thrown;

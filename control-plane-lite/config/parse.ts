@@ -105,8 +105,8 @@ function crossErrors(config: ServerConfig): readonly string[] {
   if (config.nodeagentSkipTlsVerify && config.nodeagentCertificateAuthority !== '') {
     errors.push('--nodeagent-skip-tls-verify and --nodeagent-certificate-authority exclude each other');
   }
-  if (config.auditPolicyFile !== '' && config.auditLogPath === '') {
-    errors.push('--audit-policy-file has no effect without --audit-log-path');
+  if (config.auditPolicyFile !== '' && config.auditLogPath === '' && config.auditWebhookConfigFile === '') {
+    errors.push('--audit-policy-file has no effect without --audit-log-path or --audit-webhook-config-file');
   }
   errors.push(...authenticationErrors(config));
   errors.push(...authorizationErrors(config));

@@ -2,9 +2,11 @@
  *  validation are derived from it. */
 import { ACCESS, type AccessConfig } from './groups/access.ts';
 import { API, type ApiConfig } from './groups/api.ts';
+import { AUDIT, type AuditConfig } from './groups/audit.ts';
 import { AUTHENTICATION, type AuthenticationConfig } from './groups/authentication.ts';
 import { AUTHORIZATION, type AuthorizationConfig } from './groups/authorization.ts';
 import { CERTIFICATES, type CertificateConfig } from './groups/certificates.ts';
+import { ENCRYPTION, type EncryptionConfig } from './groups/encryption.ts';
 import { NODES, type NodesConfig } from './groups/nodes.ts';
 import { OPERATION, type OperationConfig } from './groups/operation.ts';
 import { SERVING, type ServingConfig } from './groups/serving.ts';
@@ -21,7 +23,9 @@ export interface ServerConfig
     AuthorizationConfig,
     CertificateConfig,
     NodesConfig,
-    OperationConfig {}
+    OperationConfig,
+    AuditConfig,
+    EncryptionConfig {}
 
 export const SETTINGS: SettingsOf<ServerConfig> = {
   ...STORAGE,
@@ -33,4 +37,6 @@ export const SETTINGS: SettingsOf<ServerConfig> = {
   ...CERTIFICATES,
   ...NODES,
   ...OPERATION,
+  ...AUDIT,
+  ...ENCRYPTION,
 };

@@ -141,6 +141,10 @@ export type RequestKind = 'readOnly' | 'mutating';
 
 /** The open audit record of a request. */
 export interface AuditRecord {
+  /** Resolves once the request may proceed; absent: at once. @throws StatusError if it must not */
+  readonly admitted: Promise<void> | undefined;
+  /** Processing failed because of a bug. */
+  panicked(error: Error): void;
   /** The response has started and does not end by itself. */
   started(): void;
   /** The response is complete; `undefined` if the client left before or the response was a stream. */

@@ -160,7 +160,12 @@ function createDeps(
     audit: {
       begin() {
         recording(1);
-        return { started: () => undefined, complete: () => recording(-1) };
+        return {
+          admitted: undefined,
+          panicked: () => undefined,
+          started: () => undefined,
+          complete: () => recording(-1),
+        };
       },
     },
   };

@@ -10,6 +10,7 @@ export function withCallWaits(store: Store, name: string, waits: Pick<Waits, 'du
     (...args: A): Promise<R> =>
       waits.during(`${call} in ${name}`, run(...args), NO_RESPONSE);
   return {
+    ...(store.isStale === undefined ? {} : { isStale: store.isStale }),
     isShared: store.isShared,
     revisionStep: store.revisionStep,
     currentRevision: watch('look at the revision', () => store.currentRevision()),

@@ -72,6 +72,8 @@ export interface Store {
   put(key: string, value: Buffer, expected: Expected): Promise<WriteResult>;
   /** Returns the revision of the deletion itself. */
   delete(key: string, expected: number): Promise<WriteResult>;
+  /** Whether a write of the same value would store it in another form, because its key has been rotated; absent: never. */
+  readonly isStale?: (key: string) => boolean;
   /** Delivers every event of keys with the prefix after the revision. */
   watch(prefix: string, afterRevision: number, sink: WatchSink): StoreWatch;
   /** Drops values overwritten or deleted at or before the revision; the newest values stay. */

@@ -162,7 +162,10 @@ async function replace(
       ? await finishInTurns(bytesSteps(deps, ref, stored), turn)
       : bytesOf(deps, ref, stored);
     if (isLarge) await turn();
-    if (isLarge ? await finishInTurns(isSameSteps(bytes, live, stored), turn) : isSame(bytes, live, stored)) {
+    const isUnchanged = isLarge
+      ? await finishInTurns(isSameSteps(bytes, live, stored), turn)
+      : isSame(bytes, live, stored);
+    if (isUnchanged && deps.store.isStale?.(key) !== true) {
       await release?.();
       return { kind: 'done', result: await outcomeOf(deps, write, live.object(), live.revision) };
     }

@@ -1,7 +1,7 @@
 /** Core of the server: store, cache, resources, verbs. Everything except HTTP and controllers. */
 import { type Clock, systemClock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
-import { createMetricsRegistry, type MetricsRegistry } from '#api/kit/metrics.ts';
+import type { MetricsRegistry } from '#api/kit/metrics.ts';
 import type { Waits } from '#api/kit/waits.ts';
 import { gatesOn } from '#api/schema/feature-gates.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
@@ -102,7 +102,7 @@ const storeWaits = (config: ServerConfig, waits: Waits): Pick<Waits, 'begin'> =>
 export async function createCore(
   config: ServerConfig,
   followedStore: Store,
-  { identity, follow }: Pick<Core, 'identity' | 'follow'>,
+  { identity, follow, metrics }: Pick<Core, 'identity' | 'follow' | 'metrics'>,
   log: Logger,
   signal: AbortSignal,
   waits?: Waits,
@@ -123,7 +123,6 @@ export async function createCore(
   const clientAuthorities = await createClientAuthorities(config, identity, follow);
   const proxyAuthorities = await createProxyAuthorities(config, follow);
   await repairAllocations(cache, registry, allocation, log);
-  const metrics = createMetricsRegistry();
   const checkIdentity = createCountingIdentityCheck(metrics);
   const authentication = createAuthenticationMetrics(metrics, vocabulary);
   const common = { config, vocabulary, clock, log, waits, cache, registry, signal, follow, checkIdentity };

@@ -11,7 +11,7 @@ import { createTokenIssuerRoutes } from '../discovery/token-issuer.ts';
 import { createResourceHandler } from '../endpoints/resource-handler.ts';
 import { createScaleMapping } from '../endpoints/scale-mapping.ts';
 import type { Handler, PathRoute, RequestInfo } from '../http/contract.ts';
-import { createHealth, type Health } from '../http/health/health.ts';
+import { createHealth, type Health, type HealthCheck } from '../http/health/health.ts';
 import { withWaits } from '../http/health/health-waits.ts';
 import { addProcessMetrics, metricsRoute } from '../http/metrics/metrics.ts';
 import type { Authenticate } from '../http/pipeline/authenticate.ts';
@@ -44,6 +44,7 @@ export interface ServerParts {
   /** Further paths, of subsystems that are wired elsewhere. */
   readonly routes: readonly PathRoute[];
   readonly isReady: () => boolean;
+  readonly changingChecks: () => readonly HealthCheck[];
   /** `host:port` advertised to clients. */
   readonly serverAddress: () => string;
   /** Groups of aggregated servers; absent: none. */
@@ -70,6 +71,7 @@ export async function createServer(core: Core, more: ServerParts): Promise<Serve
         aggregation: aggregation?.state,
       }),
       livezGraceMs: config.livezGracePeriod,
+      changingChecks: more.changingChecks,
     },
   );
   const audit = await createAudit(core, metrics);

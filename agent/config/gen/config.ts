@@ -20,7 +20,7 @@ export interface AgentConfig {
   readonly socketPath: string;
   /** Maximum number of pods that start at the same time; 0 is four per CPU core. */
   readonly maxParallelStarts: number;
-  /** Store Secrets, ConfigMaps and tokens of pods on disk, readable by root only, so that the pods start while the API server is unavailable. */
+  /** Store Secrets, ConfigMaps and tokens of pods on disk, encrypted and readable by root only, so that the pods start while the API server is unavailable. */
   readonly saveServerObjects: boolean;
   /** Feature gates to enable or disable, as Name=true,Name=false. AllAlpha and AllBeta set whole stages. */
   readonly featureGates: Readonly<Record<string, boolean>>;

@@ -82,7 +82,7 @@ export const AGENT_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'save-server-objects' }],
     acted: true,
-    help: 'Store Secrets, ConfigMaps and tokens of pods on disk, readable by root only, so that the pods start while the API server is unavailable.',
+    help: 'Store Secrets, ConfigMaps and tokens of pods on disk, encrypted and readable by root only, so that the pods start while the API server is unavailable.',
   },
   {
     key: 'featureGates',

@@ -7,11 +7,12 @@ import type { ApiClient } from '../../api-client/client.ts';
 import { runReflector } from '../../api-client/watch/reflector.ts';
 import { createDriverObjects, DRIVERS_KEY } from '../../csi/driver-objects.ts';
 import { createAccountTokens } from '../../objects/account-tokens.ts';
+import { loadObjectKey } from '../../objects/object-key.ts';
 import type { ObjectKey } from '../../objects/references.ts';
 import { classKeys, createRuntimeHandlers } from '../../objects/runtime-handlers.ts';
 import { createSavedObjects, NO_SAVED_OBJECTS } from '../../objects/saved-objects.ts';
 import { createSavedTokens, tokensKey } from '../../objects/saved-tokens.ts';
-import { createServerObjects } from '../../objects/server-objects.ts';
+import { createServerObjects, type SavedObjects } from '../../objects/server-objects.ts';
 import { createServerReader, namedObjects } from '../../objects/server-reader.ts';
 import { createServiceTable, readSavedServices, serviceEnv } from '../../objects/services.ts';
 import type { Base } from '../base.ts';
@@ -36,11 +37,17 @@ const SERVICES_KEY: ObjectKey = { kind: 'ConfigMap', namespace: '', name: 'servi
 /** Maximum wait of a container for the services; it retries later. */
 const SERVICES_WAIT_MS = 5_000;
 
+function savedObjects({ config, log }: Base, dir: string): SavedObjects {
+  if (!config.saveServerObjects) return NO_SAVED_OBJECTS;
+  const places = { credentialsDir: process.env['CREDENTIALS_DIRECTORY'], keyDir: config.certDir };
+  return createSavedObjects({ dir, loadKey: () => loadObjectKey(places), log });
+}
+
 export function createApiObjects(base: Base, server: ApiServer, dir: string): ApiObjects {
   const { client } = server;
   const { config, clock, log, vocabulary } = base;
   const place = join(dir, 'objects');
-  const saved = config.saveServerObjects ? createSavedObjects({ dir: place, log }) : NO_SAVED_OBJECTS;
+  const saved = savedObjects(base, place);
   const strategy = config.configMapAndSecretChangeDetectionStrategy;
   const objects = createServerObjects({ ...server, saved, clock, log }, { strategy });
   const tokens = createAccountTokens({

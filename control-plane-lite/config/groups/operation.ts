@@ -6,11 +6,6 @@ export interface OperationConfig {
   readonly maxRequestsInflight: number;
   readonly maxMutatingRequestsInflight: number;
   readonly enablePriorityAndFairness: boolean;
-  readonly auditLogPath: string;
-  readonly auditPolicyFile: string;
-  readonly auditLogMaxsize: number;
-  readonly auditLogMaxbackup: number;
-  readonly auditLogMaxage: number;
   readonly controllers: readonly string[];
   readonly scheduler: boolean;
   readonly verbosity: number;
@@ -50,47 +45,6 @@ export const OPERATION: SettingsOf<OperationConfig> = {
     default: true,
     group: 'Limits',
     help: 'divide the sum of both maximums among priority levels, as FlowSchemas and PriorityLevelConfigurations say, instead of applying each; needs the feature gate APIPriorityAndFairness',
-  },
-  auditLogPath: {
-    flag: 'audit-log-path',
-    type: 'string',
-    default: '',
-    group: 'Audit',
-    help: 'file for audit events; - for standard output',
-  },
-  auditPolicyFile: {
-    flag: 'audit-policy-file',
-    type: 'string',
-    default: '',
-    group: 'Audit',
-    help: 'audit policy that selects the recorded requests',
-  },
-  auditLogMaxsize: {
-    flag: 'audit-log-maxsize',
-    type: 'integer',
-    default: 100,
-    min: 0,
-    max: MAX_COUNT,
-    group: 'Audit',
-    help: 'megabytes after which the file is rotated; 0: never',
-  },
-  auditLogMaxbackup: {
-    flag: 'audit-log-maxbackup',
-    type: 'integer',
-    default: 10,
-    min: 0,
-    max: MAX_COUNT,
-    group: 'Audit',
-    help: 'rotated files to keep; 0: all',
-  },
-  auditLogMaxage: {
-    flag: 'audit-log-maxage',
-    type: 'integer',
-    default: 0,
-    min: 0,
-    max: MAX_COUNT,
-    group: 'Audit',
-    help: 'days to keep rotated files; 0: forever',
   },
   controllers: {
     flag: 'controllers',

@@ -8,7 +8,9 @@ import { VOCABULARIES } from '#api/vocabulary.ts';
 import type { Handler } from '../contract.ts';
 import { jsonResponse, startTestServer } from '../server.fixture.ts';
 import { createAuditor } from './audit.ts';
+import type { AuditBackend } from './backend.ts';
 import { sourceIPs } from './event.ts';
+import { createAuditMetrics } from './metrics.ts';
 import { parseAuditPolicy } from './policy.ts';
 
 /** The server's own annotations of its decision. */
@@ -34,7 +36,17 @@ async function start(rule: object, resources: Handler, room = 100, maxBodyBytes 
   };
   const value = { apiVersion: 'audit.example.org/v1', kind: 'Policy', rules: [rule] };
   const policy = parseAuditPolicy(value, 'example.org');
-  const audit = createAuditor({ clock, registry, writer }, { policy, domain: 'example.org', maxBodyBytes });
+  const backend: AuditBackend = {
+    name: 'log',
+    isStrict: false,
+    process: ({ line }) => writer.write(line),
+    close: () => writer.close(),
+  };
+  const metrics = createAuditMetrics(registry);
+  const audit = createAuditor(
+    { clock, metrics, backends: [backend] },
+    { policy, domain: 'example.org', maxBodyBytes },
+  );
   const server = await startTestServer({ deps: { audit, clock, registry }, resources });
   return {
     url: server.url,

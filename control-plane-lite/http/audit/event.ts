@@ -71,6 +71,29 @@ function member(name: string, value: unknown): string {
   return `,${JSON.stringify(name)}:${value instanceof RawJson ? value.text : JSON.stringify(value)}`;
 }
 
+/** Returns an event as a line of text in the format of upstream's first releases, without the newline. */
+export function formatLegacy({ request, stage, nowMs, responseStatus }: EventInput): string {
+  const { info, originalUser, user } = request;
+  const quoted = (values: readonly string[]): string =>
+    values.map((value) => JSON.stringify(value)).join(',');
+  const impersonated = user === originalUser ? undefined : user;
+  const members: readonly (readonly [string, string])[] = [
+    ['id', request.id],
+    ['stage', stage],
+    ['ip', sourceIPs(request.headers, request.exchange.connection.remoteAddress)[0] ?? '<unknown>'],
+    ['method', info.verb],
+    ['user', originalUser.name],
+    ['groups', quoted(originalUser.groups)],
+    ['as', impersonated?.name ?? '<self>'],
+    ['asgroups', impersonated === undefined ? '<lookup>' : quoted(impersonated.groups)],
+    ['user-agent', request.headers['user-agent'] ?? ''],
+    ['namespace', info.namespace === '' ? '<none>' : info.namespace],
+    ['uri', request.exchange.target],
+    ['response', responseStatus === undefined ? '<deferred>' : String(request.status)],
+  ];
+  return `${formatMs(nowMs)} AUDIT: ${members.map(([name, value]) => `${name}=${JSON.stringify(value)}`).join(' ')}`;
+}
+
 /** Returns an event as one line of JSON, without the newline. */
 export function formatEvent(input: EventInput): string {
   const { request, level, stage } = input;

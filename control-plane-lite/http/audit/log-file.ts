@@ -1,9 +1,11 @@
 /** Audit log writer: appends lines to a file with rotation and retention, or to an open descriptor such as
  *  standard output. Lines wait in a bounded buffer while the sink is busy; beyond the bound they are dropped
  *  and counted, never waited for. */
-import { write } from 'node:fs';
+import { createReadStream, createWriteStream, write } from 'node:fs';
 import { type FileHandle, open, readdir, rename, unlink } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
 import { type Clock, sleep } from '#api/kit/clock.ts';
 import { asError } from '#api/kit/errno.ts';
 
@@ -15,6 +17,8 @@ export interface LogFileOptions {
   readonly maxBackups?: number;
   /** `--audit-log-maxage`, in ms. Default 0: unlimited. */
   readonly maxAgeMs?: number;
+  /** `--audit-log-compress`: rotated files are compressed. */
+  readonly compress?: boolean;
   /** Maximum number of buffered bytes. Default 64 MiB. */
   readonly maxWaitingBytes?: number;
 }
@@ -27,6 +31,8 @@ export interface LogFileDeps {
 export interface LineWriter {
   /** Returns false if the buffer was full and the line was dropped. */
   write(line: string): boolean;
+  /** Resolves once the line has been written. @throws Error if it could not be, or the buffer was full */
+  written(line: string): Promise<void>;
   /** Resolves once everything has been written. */
   close(): Promise<void>;
 }
@@ -45,35 +51,60 @@ function createLineQueue(options: LineQueueOptions): LineWriter {
   let waiting: string[] = [];
   let waitingBytes = 0;
   let writing: Promise<void> | undefined;
+  /** Of the lines that wait, if anyone waits for them. */
+  let outcome: PromiseWithResolvers<void> | undefined;
 
   async function writeWaiting(): Promise<void> {
     while (waiting.length > 0) {
       const lines = waiting;
       waiting = [];
       waitingBytes = 0;
+      const settled = outcome;
+      outcome = undefined;
       try {
         await options.append(Buffer.from(lines.join('')));
+        settled?.resolve();
       } catch (error) {
-        options.onError(asError(error), lines.length);
+        settled?.reject(asError(error));
+        options.onError(asError(error), settled === undefined ? lines.length : 0);
       }
     }
     writing = undefined;
   }
 
+  function add(line: string): boolean {
+    const bytes = line.length + 1;
+    if (waitingBytes + bytes > options.maxWaitingBytes) return false;
+    waitingBytes += bytes;
+    waiting.push(`${line}\n`);
+    writing ??= writeWaiting();
+    return true;
+  }
+
   return {
-    write(line) {
-      const bytes = line.length + 1;
-      if (waitingBytes + bytes > options.maxWaitingBytes) return false;
-      waitingBytes += bytes;
-      waiting.push(`${line}\n`);
-      writing ??= writeWaiting();
-      return true;
+    write: add,
+    written(line) {
+      // Before the line is added, because an idle queue takes it at once.
+      const { promise } = (outcome ??= Promise.withResolvers<void>());
+      return add(line) ? promise : Promise.reject(new Error('the buffer of the log is full'));
     },
     async close() {
       await writing;
       await options.close();
     },
   };
+}
+
+const COMPRESSED = '.gz';
+const uncompressed = (name: string): string =>
+  name.endsWith(COMPRESSED) ? name.slice(0, -COMPRESSED.length) : name;
+
+/** Replaces a rotated file by a compressed one. */
+async function compressFile(path: string): Promise<void> {
+  const partial = `${path}${COMPRESSED}.new`;
+  await pipeline(createReadStream(path), createGzip(), createWriteStream(partial, { mode: 0o600 }));
+  await rename(partial, path + COMPRESSED);
+  await unlink(path);
 }
 
 /** Returns the rotated files, oldest first. Their names contain the time of the rotation. */
@@ -83,8 +114,13 @@ async function listBackups(path: string): Promise<readonly string[]> {
   const stamp = /^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}$/;
   const names = await readdir(dirname(path));
   return names
-    .filter((name) => name.startsWith(prefix) && name.endsWith(extension))
-    .filter((name) => stamp.test(name.slice(prefix.length, name.length - extension.length)))
+    .filter((name) => name.startsWith(prefix))
+    .filter((name) => {
+      const plain = uncompressed(name);
+      return (
+        plain.endsWith(extension) && stamp.test(plain.slice(prefix.length, plain.length - extension.length))
+      );
+    })
     .sort();
 }
 
@@ -96,7 +132,8 @@ export function backupPath(path: string, nowMs: number): string {
 }
 
 function backupTime(name: string, extension: string): number {
-  const stamp = name.slice(0, name.length - extension.length).slice(-23);
+  const plain = uncompressed(name);
+  const stamp = plain.slice(0, plain.length - extension.length).slice(-23);
   const time = stamp.slice(11).replaceAll('-', ':');
   return Date.parse(`${stamp.slice(0, 10)}T${time}Z`);
 }
@@ -123,11 +160,13 @@ export async function openLogFile(deps: LogFileDeps, options: LogFileOptions): P
   async function replace(): Promise<void> {
     const nowMs = deps.clock.now();
     try {
-      await rename(path, backupPath(path, nowMs));
+      const backup = backupPath(path, nowMs);
+      await rename(path, backup);
       const old = file;
       file = await open(path, 'a', 0o600);
       size = 0;
       await old.close();
+      if (options.compress === true) await compressFile(backup);
       await prune(options, nowMs);
     } catch (error) {
       deps.onError(asError(error), 0);

@@ -28,6 +28,8 @@ export class PassingStateError extends Error {
 
 export interface HealthOptions {
   readonly checks: readonly HealthCheck[];
+  /** Checks that may change while the server runs. */
+  readonly changingChecks?: () => readonly HealthCheck[];
   /** `--livez-grace-period`. Default 0. */
   readonly livezGraceMs?: number;
 }
@@ -112,7 +114,12 @@ export function createHealth(deps: HealthDeps, options: HealthOptions): Health {
       if (ending) throw new PassingStateError('process is shutting down');
     },
   };
-  const all = [ping, ...options.checks, shutdown];
+  const all = (): readonly HealthCheck[] => [
+    ping,
+    ...options.checks,
+    ...(options.changingChecks?.() ?? []),
+    shutdown,
+  ];
   const note = createNotes(deps.log);
 
   async function run(
@@ -152,7 +159,7 @@ export function createHealth(deps: HealthDeps, options: HealthOptions): Health {
   }
 
   function checksOf(endpoint: HealthEndpoint): readonly HealthCheck[] {
-    return all.filter(({ on }) => on === undefined || on.includes(endpoint));
+    return all().filter(({ on }) => on === undefined || on.includes(endpoint));
   }
 
   async function respond(endpoint: HealthEndpoint, request: ApiRequest): Promise<BytesResponse> {

@@ -80,8 +80,8 @@ async function withinTime(deps: PipelineDeps, request: ServerRequest, ms: number
     return await Promise.race([takeSteps(deps, request), givenUp]);
   } finally {
     timer?.cancel();
-    // Also records a request that ended before it was authenticated.
-    request.openRecord(deps.audit);
+    // Also records a request that ended before it was authenticated. It has failed already.
+    request.openRecord(deps.audit)?.catch(() => undefined);
   }
 }
 

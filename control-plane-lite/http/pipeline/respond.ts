@@ -76,6 +76,7 @@ function statusErrorOf(log: Logger, request: ServerRequest, error: Error): Statu
   if (error instanceof StatusError) return error;
   const known = request.abortReason;
   if (known instanceof StatusError) return known;
+  request.record?.panicked(error);
   log.error(
     { err: error, auditID: request.id, method: request.method, path: request.info.path },
     'Request failed',

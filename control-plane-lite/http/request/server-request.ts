@@ -173,11 +173,13 @@ export class ServerRequest implements ApiRequest {
     if (this.isLong) this.admission?.release();
   }
 
-  /** Opens the audit record, once: also for a request that ends before it is authenticated. */
-  openRecord(auditor: Auditor | undefined): undefined {
-    if (this.isRecorded) return;
+  /** Opens the audit record, once: also for a request that ends before it is authenticated. Returns a promise if the
+   *  request has to wait for its first event. */
+  openRecord(auditor: Auditor | undefined): Promise<void> | undefined {
+    if (this.isRecorded) return undefined;
     this.isRecorded = true;
     this.record = auditor?.begin(this);
+    return this.record?.admitted;
   }
 
   /** Closes the audit record, once: with the response, or without one if it was not completed. */

@@ -1,0 +1,212 @@
+/** Encryption at rest of a whole server, on both stores, with a KMS plugin in a process of its own. */
+/* oxlint-disable typescript/no-unsafe-assignment, typescript/no-unsafe-member-access -- responses of every kind */
+import { readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { VOCABULARIES } from '#api/vocabulary.ts';
+import { startKmsPlugin } from '#plane/encryption/kms-plugin-process.fixture.ts';
+import { API_ALONE, startTestPlane, type TestPlane } from '#plane/main.fixture.ts';
+import type { Store } from '#plane/store/contract.ts';
+import { createEmbeddedStore } from '#plane/store/embedded/store.ts';
+import { createThreadedEtcdStore } from '#plane/store/etcd/thread.ts';
+import { type EtcdCluster, startEtcd } from '#plane/store/etcd.fixture.ts';
+import { createTempDir } from '../../testing/temp.ts';
+import { eventually } from '../../testing/wait.ts';
+
+const PATH = '/api/v1/namespaces/default/secrets';
+const PLAIN = 'c2VjcmV0LXRoYXQtbm9ib2R5LXNlZXM=';
+const KEY = `/registry/secrets/default/`;
+
+let etcd: EtcdCluster;
+beforeAll(async () => {
+  etcd = await startEtcd();
+});
+afterAll(() => etcd[Symbol.asyncDispose]());
+
+const keys = (...names: readonly string[]): string =>
+  names.map((name) => `{name: ${name}, secret: ${Buffer.alloc(32, name).toString('base64')}}`).join(', ');
+
+const fileOf = (providers: readonly string[]): string =>
+  `apiVersion: apiserver.config.${VOCABULARIES.kubernetes.apiGroupDomain}/v1
+kind: EncryptionConfiguration
+resources:
+- resources: [secrets]
+  providers:
+${providers.map((provider) => `  - ${provider}\n`).join('')}`;
+
+interface World extends AsyncDisposable {
+  readonly socket: string;
+  readonly dir: string;
+  readonly file: string;
+  /** Replaces the file at once, as editors and mounts do. */
+  configure(...providers: readonly string[]): Promise<void>;
+}
+
+async function setUp(...providers: readonly string[]): Promise<World> {
+  const temp = await createTempDir('na-encryption-');
+  const file = join(temp.path, 'encryption.yaml');
+  await writeFile(file, fileOf(providers));
+  return {
+    socket: join(temp.path, 'kms.sock'),
+    dir: temp.path,
+    file,
+    async configure(...next) {
+      await writeFile(`${file}.new`, fileOf(next));
+      await rename(`${file}.new`, file);
+    },
+    [Symbol.asyncDispose]: () => temp[Symbol.asyncDispose](),
+  };
+}
+
+let prefixes = 0;
+const storeFlags = (kind: 'embedded' | 'etcd'): readonly string[] => {
+  prefixes += 1;
+  return kind === 'embedded' ? [] : [`--etcd-servers=${etcd.urls.join(',')}`, `--etcd-prefix=/e${prefixes}`];
+};
+
+const start = (world: World, ...flags: readonly string[]): Promise<TestPlane> =>
+  startTestPlane([
+    ...API_ALONE,
+    '--vocabulary=kubernetes',
+    `--encryption-provider-config=${world.file}`,
+    ...flags,
+  ]);
+
+const secret = (name: string): object => ({ metadata: { name }, data: { key: PLAIN } });
+
+async function create(plane: TestPlane, name: string): Promise<void> {
+  expect((await plane.post(PATH, secret(name))).status).toBe(201);
+}
+
+/** The values of Secrets as they are stored. The server has been stopped. */
+async function storedSecrets(plane: TestPlane, flags: readonly string[]): Promise<readonly string[]> {
+  const prefix = flags.find((flag) => flag.startsWith('--etcd-prefix='))?.slice('--etcd-prefix='.length);
+  const store: Store =
+    prefix === undefined
+      ? await createEmbeddedStore({ dir: join(plane.dir, 'store') })
+      : createThreadedEtcdStore({ servers: etcd.urls, prefix });
+  const { items } = await store.range(KEY);
+  await store.close();
+  return items.map(({ value }) => value.toString('latin1'));
+}
+
+const metricsOf = async (plane: TestPlane): Promise<string> => (await plane.get('/metrics')).text;
+
+describe.each(['embedded', 'etcd'] as const)('on the store of kind %s', (kind) => {
+  test('keys rotate while the server runs, and an update without a change rewrites the value', async () => {
+    const flags = storeFlags(kind);
+    await using world = await setUp(`aescbc: {keys: [${keys('one')}]}`);
+    await using plane = await start(world, ...flags);
+    await create(plane, 'a');
+    await create(plane, 'b');
+    await world.configure(`secretbox: {keys: [${keys('two')}]}`, `aescbc: {keys: [${keys('one')}]}`);
+    await eventually(async () => (await metricsOf(plane)).includes('automatic_reload_success_total 1'));
+    const { json } = await plane.get(`${PATH}/a`);
+    expect((await plane.call('PUT', `${PATH}/a`, { body: json })).status).toBe(200);
+    const rewritten = (await plane.get(`${PATH}/a`)).json;
+    expect(rewritten.metadata.resourceVersion).not.toBe(json.metadata.resourceVersion);
+    // Not stale any more: nothing is written.
+    await plane.call('PUT', `${PATH}/a`, { body: rewritten });
+    expect((await plane.get(`${PATH}/a`)).json).toEqual(rewritten);
+
+    await plane.restart();
+    expect((await plane.get(PATH)).json.items).toHaveLength(2);
+    await plane.stop();
+    const [a = '', b = ''] = await storedSecrets(plane, flags);
+    expect(a.startsWith('k8s:enc:secretbox:v1:two:')).toBe(true);
+    expect(b.startsWith('k8s:enc:aescbc:v1:one:')).toBe(true);
+  }, 60_000);
+
+  test.each(['v1', 'v2'])(
+    'a key management service of version %s',
+    async (version) => {
+      const flags = storeFlags(kind);
+      const kms = (endpoint: string): string =>
+        `kms: {apiVersion: ${version}, name: test, endpoint: 'unix://${endpoint}', timeout: 1s}`;
+      await using world = await setUp('identity: {}');
+      await world.configure(kms(world.socket));
+      let plugin = await startKmsPlugin(world.socket);
+      await using plane = await start(world, ...flags);
+      await create(plane, 'a');
+      expect((await plane.get('/readyz/kms-provider-0')).status).toBe(200);
+
+      await plugin.kill();
+      // Known values are still served; new ones cannot be encrypted; other objects are not affected.
+      expect((await plane.get(`${PATH}/a`)).json.data.key).toBe(PLAIN);
+      expect((await plane.post(PATH, secret('b'))).status).toBe(503);
+      const configMap = { metadata: { name: 'c' } };
+      expect((await plane.post('/api/v1/namespaces/default/configmaps', configMap)).status).toBe(201);
+
+      plugin = await startKmsPlugin(world.socket, 'key-2');
+      await eventually(async () => (await plane.post(PATH, secret('b'))).status === 201);
+      await plane.restart();
+      expect((await plane.get(PATH)).json.items).toHaveLength(2);
+      expect((await plane.get(`${PATH}/b`)).json.data.key).toBe(PLAIN);
+      expect(await metricsOf(plane)).toMatch(/apiserver_envelope_encryption_dek_cache_fill_percent 0\.00/);
+      await plane.stop();
+      for (const value of await storedSecrets(plane, flags)) {
+        expect(value.startsWith(`k8s:enc:kms:${version}:test:`)).toBe(true);
+        expect(value).not.toContain(PLAIN);
+      }
+      await plugin.kill();
+    },
+    60_000,
+  );
+});
+
+test('no file of the embedded store contains a secret', async () => {
+  await using world = await setUp(`aesgcm: {keys: [${keys('one')}]}`);
+  await using plane = await start(world);
+  await create(plane, 'a');
+  const dir = join(plane.dir, 'store');
+  const content = await Promise.all((await readdir(dir)).map((name) => readFile(join(dir, name), 'latin1')));
+  expect(content.join('')).toContain('k8s:enc:aesgcm:v1:one:');
+  expect(content.join('')).not.toContain(PLAIN);
+}, 60_000);
+
+test('the server starts once the key management service does', async () => {
+  await using world = await setUp('identity: {}');
+  await world.configure(`kms: {name: test, endpoint: 'unix://${world.socket}', timeout: 1s}`, 'identity: {}');
+  await using first = await startKmsPlugin(world.socket);
+  await using plane = await start(world);
+  await create(plane, 'a');
+  await first.kill();
+  const restarted = plane.restart();
+  const early = await Promise.race([
+    restarted.then(() => 'started'),
+    new Promise((resolve) => setTimeout(() => resolve('waits'), 1500)),
+  ]);
+  expect(early).toBe('waits');
+  await using second = await startKmsPlugin(world.socket);
+  await restarted;
+  expect((await plane.get(`${PATH}/a`)).json.data.key).toBe(PLAIN);
+  second.pause(true);
+  expect((await plane.post(PATH, secret('b'))).status).toBe(503);
+  expect((await plane.get(`${PATH}/a`)).status).toBe(200);
+  second.pause(false);
+  await create(plane, 'b');
+}, 60_000);
+
+test('a file that cannot be used leaves the keys in use', async () => {
+  await using world = await setUp(`aescbc: {keys: [${keys('one')}]}`);
+  await using plane = await start(world);
+  await world.configure('aescbc: {}');
+  const failed = async (): Promise<boolean> =>
+    (await metricsOf(plane)).includes('automatic_reload_failures_total 1');
+  expect(await eventually(failed)).toBe(true);
+  await create(plane, 'a');
+}, 60_000);
+
+test('values are readable in the other store', async () => {
+  await using world = await setUp(`aesgcm: {keys: [${keys('one')}]}`);
+  await using source = await start(world);
+  await create(source, 'a');
+  await source.stop();
+  const from = await createEmbeddedStore({ dir: join(source.dir, 'store') });
+  const flags = storeFlags('etcd');
+  const to = createThreadedEtcdStore({ servers: etcd.urls, prefix: flags[1]?.split('=')[1] ?? '' });
+  for (const { key, value } of (await from.range('/registry/')).items) await to.put(key, value, 'absent');
+  await Promise.all([from.close(), to.close()]);
+  await using target = await start(world, ...flags);
+  expect((await target.get(`${PATH}/a`)).json.data.key).toBe(PLAIN);
+}, 60_000);
