@@ -70,13 +70,6 @@ describe('vulnerabilities', () => {
   });
 });
 
-/** Flags of work that is not merged yet. */
-const LANDING: ReadonlySet<string> = new Set([
-  'audit-webhook-config-file',
-  'enable-priority-and-fairness',
-  'encryption-provider-config',
-]);
-
 const FLAG = /(?<![\w-])--([a-z][\w-]+)/g;
 const flagsIn = (text: string): readonly string[] => [...text.matchAll(FLAG)].map(([, flag = '']) => flag);
 
@@ -105,15 +98,12 @@ describe('hardening guides', () => {
   ])('of %s name its flags', (_, guide, known) => {
     const flags = flagsIn(guide);
     expect(flags.length).toBeGreaterThan(2);
-    expect(flags.filter((flag) => !known.has(flag) && !LANDING.has(flag))).toEqual([]);
+    expect(flags.filter((flag) => !known.has(flag))).toEqual([]);
   });
 
   test('of control-plane-lite has valid flags', () => {
     const [, command = ''] = /```sh\ncontrol-plane-lite ([\s\S]*?)```/.exec(serverGuide) ?? [];
-    const landed = command
-      .split(/[\s\\]+(?=--)/)
-      .filter((argument) => !flagsIn(argument).some((flag) => LANDING.has(flag)));
-    const config = parseConfig(landed.flatMap((argument) => argument.trim().split(/[\s\\]+/)));
+    const config = parseConfig(command.trim().split(/[\s\\]+/));
     expect(config.enableAdmissionPlugins.length).toBeGreaterThan(3);
   });
 
@@ -135,12 +125,5 @@ describe('hardening guides', () => {
       .filter((field) => field !== 'false' && field !== 'https');
     expect(fields.length).toBeGreaterThan(10);
     expect(fields.filter((field) => !keys.has(field))).toEqual([]);
-  });
-
-  test('wait for unmerged work only while there is some', () => {
-    expect(
-      [...LANDING].every((flag) => ofServer.has(flag)),
-      'LANDING can be removed',
-    ).toBe(false);
   });
 });

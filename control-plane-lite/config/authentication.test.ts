@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { claimMapping } from '../wiring/authentication.ts';
+import { claimMapping } from '../wiring/access/authentication.ts';
 import { ConfigError, configWarnings, parseConfig } from './parse.ts';
 
 const OIDC = ['--oidc-issuer-url=https://idp.example', '--oidc-client-id=cluster'];

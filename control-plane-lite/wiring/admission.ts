@@ -50,7 +50,7 @@ import type { ResourceRegistry } from '../resources/registry.ts';
 import type { Verbs } from '../verbs/contract.ts';
 import { controllerCaller } from '../verbs/controller-caller.ts';
 import type { CheckIdentity } from '../webhooks/server-identity.ts';
-import type { Access } from './access.ts';
+import type { Access } from './access/access.ts';
 import type { AdmissionSettings } from './admission-settings.ts';
 import { createServiceFinder } from './service-finder.ts';
 

@@ -24,11 +24,11 @@ import type { Store } from '../store/contract.ts';
 import type { Verbs } from '../verbs/contract.ts';
 import { createAdmissionChain, createVerbs } from '../verbs/verbs.ts';
 import { type CheckIdentity, createCountingIdentityCheck } from '../webhooks/server-identity.ts';
-import { type Access, createAccess } from './access.ts';
-import { type AccountTokens, createAccountTokens } from './account-tokens.ts';
+import { type Access, createAccess } from './access/access.ts';
+import { type AccountTokens, createAccountTokens } from './access/account-tokens.ts';
+import { createVerificationGate } from './access/authentication.ts';
 import { createAdmissionPlugins } from './admission.ts';
 import { loadAdmissionSettings } from './admission-settings.ts';
-import { createVerificationGate } from './authentication.ts';
 import {
   type ClientAuthorities,
   createClientAuthorities,

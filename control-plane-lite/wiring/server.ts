@@ -62,18 +62,7 @@ export async function createServer(core: Core, more: ServerParts): Promise<Serve
   const stopMeasuring = addProcessMetrics(metrics);
   if (aggregation !== undefined) addAggregationMetrics(metrics, aggregation.apis);
   const protobuf = createApiProtobuf(vocabulary);
-  const health = createHealth(
-    { clock, log },
-    {
-      checks: healthChecks(core, {
-        cacheSynced: () => core.cache.synced,
-        begun: more.isReady,
-        aggregation: aggregation?.state,
-      }),
-      livezGraceMs: config.livezGracePeriod,
-      changingChecks: more.changingChecks,
-    },
-  );
+  const health = healthOf(core, more);
   const audit = await createAudit(core, metrics);
   const flows = createFlows(core, metrics);
   const tls = await createServingTls(core);
@@ -141,6 +130,17 @@ export async function createServer(core: Core, more: ServerParts): Promise<Serve
     },
   };
 }
+
+const healthOf = (core: Core, { isReady, aggregation, changingChecks }: ServerParts): Health =>
+  createHealth(core, {
+    checks: healthChecks(core, {
+      cacheSynced: () => core.cache.synced,
+      begun: isReady,
+      aggregation: aggregation?.state,
+    }),
+    livezGraceMs: core.config.livezGracePeriod,
+    changingChecks,
+  });
 
 function healthRoutes({ waits, clock }: Core, { routes }: Health): readonly PathRoute[] {
   return waits === undefined ? routes : withWaits(routes, { waits, now: () => clock.now() });

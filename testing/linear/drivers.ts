@@ -18,7 +18,6 @@ export const EXCUSED: Readonly<Record<string, string>> = {
   'api-machinery/pki/certificate.ts': 'writes the bits of a key usage',
   'api-machinery/schema/validation/env.ts': 'members of an object, not of a text',
   'api-machinery/spdy/stream.ts': 'cuts what is sent into pieces of a fixed size',
-  'control-plane-lite/cache/watch/fan-out.ts': 'a list of changes, handed out in turns',
   'control-plane-lite/cache/state/history.ts':
     'a list of changes, cut when half of it is old, and marks, one for some seconds',
   'control-plane-lite/cache/state/lru-budget.ts': 'a list of objects, cut when half of it is old',

@@ -1,7 +1,8 @@
 /** Health checks of key management services. Results are reused for a while, as upstream does, because probes are
  *  frequent and a check calls the service. */
-import { asError } from '#api/kit/errno.ts';
+
 import { type Clock } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Keyring, KmsProvider } from '../contract.ts';
 
 export interface KmsCheck {

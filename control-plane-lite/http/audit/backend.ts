@@ -1,6 +1,7 @@
 /** Contract of audit backends, and what they have in common: modes, batches and truncation. */
-import { asError } from '#api/kit/errno.ts';
+
 import { type Clock } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { type BatchOptions, createBatches } from './batches.ts';
 
 export interface AuditEvent {

@@ -1,7 +1,8 @@
 /** Gathers audit events into batches and sends them in the background, at a limited rate. The events that wait or are being
  *  sent are bounded: beyond the bound they are lost, never waited for. */
-import { asError } from '#api/kit/errno.ts';
+
 import { type Clock, sleep } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 
 export interface BatchOptions {
   /** Maximum number of events that wait or are being sent. */

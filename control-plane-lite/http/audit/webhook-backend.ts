@@ -1,6 +1,7 @@
 /** Sends audit events to a service, as lists. */
-import { asError } from '#api/kit/errno.ts';
+
 import { type Clock, sleep } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Backend } from '../../webhooks/backend.ts';
 import { type AuditBackend, type BackendOptions, createBackend } from './backend.ts';
 

@@ -3,18 +3,18 @@ import { createPrivateKey, createPublicKey } from 'node:crypto';
 import type { Clock } from '#api/kit/clock.ts';
 import { parsePem } from '#api/pki/pem.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
-import type { Authenticator, Gate } from '../authn/contract.ts';
-import { type TokenKey, tokenKey } from '../authn/jwt.ts';
+import type { Authenticator, Gate } from '../../authn/contract.ts';
+import { type TokenKey, tokenKey } from '../../authn/jwt.ts';
 import {
   type AccountTokenCounts,
   createAccountTokenAuthenticator,
-} from '../authn/service-account/authenticator.ts';
-import { createTokenIssuer, type SigningKey, type TokenIssuer } from '../authn/service-account/issuer.ts';
-import type { Cache } from '../cache/contract.ts';
-import type { ServerConfig } from '../config/settings.ts';
-import { loadSigningKey } from '../identity/signing-key.ts';
-import type { ResourceRegistry } from '../resources/registry.ts';
-import type { Follow } from './certificates/follow.ts';
+} from '../../authn/service-account/authenticator.ts';
+import { createTokenIssuer, type SigningKey, type TokenIssuer } from '../../authn/service-account/issuer.ts';
+import type { Cache } from '../../cache/contract.ts';
+import type { ServerConfig } from '../../config/settings.ts';
+import { loadSigningKey } from '../../identity/signing-key.ts';
+import type { ResourceRegistry } from '../../resources/registry.ts';
+import type { Follow } from '../certificates/follow.ts';
 
 export interface AccountTokens {
   readonly issuer: TokenIssuer;

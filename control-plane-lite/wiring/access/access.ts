@@ -1,16 +1,16 @@
 /** Authentication and authorization as configured. */
 import type { ClusterRole } from '#api/gen/rbac-authorization-v1.ts';
-import type { Authenticator } from '../authn/contract.ts';
-import { bootstrapPolicy } from '../authz/bootstrap.ts';
-import type { Authorizer } from '../authz/contract.ts';
-import { alwaysAllow, alwaysDeny, createAuthorizerChain, masters } from '../authz/modes.ts';
-import { createNodeAuthorizer } from '../authz/node.ts';
-import { createNodeGraph } from '../authz/node-graph.ts';
-import { createRbac, type Rbac } from '../authz/rbac.ts';
-import type { ResourceCache } from '../cache/contract.ts';
-import type { StorageInfo } from '../resources/contract.ts';
-import { builtinFacts } from '../resources/facts.ts';
-import { typed } from '../resources/view.ts';
+import type { Authenticator } from '../../authn/contract.ts';
+import { bootstrapPolicy } from '../../authz/bootstrap.ts';
+import type { Authorizer } from '../../authz/contract.ts';
+import { alwaysAllow, alwaysDeny, createAuthorizerChain, masters } from '../../authz/modes.ts';
+import { createNodeAuthorizer } from '../../authz/node.ts';
+import { createNodeGraph } from '../../authz/node-graph.ts';
+import { createRbac, type Rbac } from '../../authz/rbac.ts';
+import type { ResourceCache } from '../../cache/contract.ts';
+import type { StorageInfo } from '../../resources/contract.ts';
+import { builtinFacts } from '../../resources/facts.ts';
+import { typed } from '../../resources/view.ts';
 import { type AuthenticationDeps, createAuthenticator } from './authentication.ts';
 import { type AuthorizationModeDeps, abacMode, webhookMode } from './authorization-modes.ts';
 

@@ -6,12 +6,12 @@ import { describeError } from '#api/kit/error-chain.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { Waits } from '#api/kit/waits.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
-import { createAbac } from '../authz/abac.ts';
-import { AbacPolicyError, parseAbacPolicies } from '../authz/abac-policy.ts';
-import type { Authorizer } from '../authz/contract.ts';
-import { ConfigError } from '../config/parse.ts';
-import type { ServerConfig } from '../config/settings.ts';
-import type { CheckIdentity } from '../webhooks/server-identity.ts';
+import { createAbac } from '../../authz/abac.ts';
+import { AbacPolicyError, parseAbacPolicies } from '../../authz/abac-policy.ts';
+import type { Authorizer } from '../../authz/contract.ts';
+import { ConfigError } from '../../config/parse.ts';
+import type { ServerConfig } from '../../config/settings.ts';
+import type { CheckIdentity } from '../../webhooks/server-identity.ts';
 
 export interface AuthorizationModeDeps {
   readonly config: ServerConfig;
@@ -45,8 +45,8 @@ export async function webhookMode(deps: AuthorizationModeDeps): Promise<Authoriz
   const { config, vocabulary, clock, log, waits, signal } = deps;
   // Loaded lazily, because few servers use the mode.
   const [{ loadBackend }, { createWebhookAuthorizer }] = await Promise.all([
-    import('../webhooks/backend.ts'),
-    import('../authz/webhook.ts'),
+    import('../../webhooks/backend.ts'),
+    import('../../authz/webhook.ts'),
   ]);
   const file = config.authorizationWebhookConfigFile;
   const backend = await loadBackend(file, { log, checkIdentity: deps.checkIdentity }).catch(
