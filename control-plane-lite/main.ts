@@ -15,7 +15,7 @@ import { makeDataDir } from './data-dir.ts';
 import { shutDown } from './http/shutdown.ts';
 import { advertisedAddress, kubernetesServiceAddress, namesOf, urlOf } from './identity/addresses.ts';
 import { writeAdminPlatconfig } from './identity/files.ts';
-import { keepIdentity } from './identity/keeper.ts';
+import { keepIdentity, type LiveIdentity } from './identity/keeper.ts';
 import { keysDirOf } from './identity/keys-dir.ts';
 import { createCompactor } from './store/compactor.ts';
 import type { Store } from './store/contract.ts';
@@ -43,6 +43,21 @@ export interface RunningServer {
   readonly failed: Promise<never>;
   /** Stops gracefully; `hurry` skips the drain. */
   close(hurry?: AbortSignal): Promise<void>;
+}
+
+/** Writes the administrator's platconfig now and whenever its certificates change. Returns its path. */
+async function maintainPlatconfig(
+  dataDir: string,
+  identity: LiveIdentity,
+  url: string,
+  log: Logger,
+): Promise<string> {
+  const write = (): Promise<string> => writeAdminPlatconfig(dataDir, identity.current(), url);
+  const file = await write();
+  identity.onChange(() => {
+    write().catch((err: unknown) => log.warn({ err }, 'Failed to write the platconfig'));
+  });
+  return file;
 }
 
 /** Resolves once the server accepts requests. `observeUpdate`: for tests.
@@ -106,12 +121,7 @@ export async function startServer(
   const port = await server.api.listen({ host: config.bindAddress, port: config.securePort });
   const url = urlOf(config, port);
   reached.at = url;
-  const writePlatconfig = (): Promise<string> =>
-    writeAdminPlatconfig(config.dataDir, identity.current(), url);
-  const platconfigFile = await writePlatconfig();
-  identity.onChange(() => {
-    writePlatconfig().catch((err: unknown) => log.warn({ err }, 'Failed to write the platconfig'));
-  });
+  const platconfigFile = await maintainPlatconfig(config.dataDir, identity, url, log);
   const working = new AbortController();
   const parts = { flows: server.flows, aggregation, custom, port, observeUpdate };
   const work = runBackground(core, parts, beginning, working.signal);
