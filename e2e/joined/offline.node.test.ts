@@ -3,6 +3,7 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { openFile } from '#agent/objects/sealed-file.ts';
 import { unmountUnder } from '#agent/runtime/managed/purge.ts';
 import type { PersistentVolumeSpec, Pod } from '#api/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
@@ -171,6 +172,7 @@ async function makeClaim({ plane }: Joined, name: string, source: PersistentVolu
 /** Waits until the agent has persisted everything that it needs to start all three pods without the server. */
 async function isSaved({ agent }: Joined, needs: Pod): Promise<void> {
   const [pods, objects] = [join(agent.root, 'api', 'pods'), join(agent.root, 'api', 'objects')];
+  const key = join(agent.root, '..', 'pki', 'saved-objects.key');
   const tokens = `Secret__${needs.metadata?.uid}.json`;
   const claims = ['kept', 'locked'].flatMap((name) => [
     `PersistentVolumeClaim_default_${name}.json`,
@@ -185,7 +187,9 @@ async function isSaved({ agent }: Joined, needs: Pod): Promise<void> {
       const missing = wanted.filter((name) => !there.has(name));
       if (missing.length > 0) throw new Error(`there is no ${missing.join()}`);
       const files = (await readdir(pods)).filter((name) => name.endsWith('.json'));
-      const held: unknown = JSON.parse(await readFile(join(objects, tokens), 'utf8'));
+      const held: unknown = JSON.parse(
+        openFile(await readFile(key), tokens, await readFile(join(objects, tokens))),
+      );
       return files.length === 3 && Object.keys(held as object).length === 2;
     },
     { what: 'the agent has saved what its pods need' },
