@@ -22,7 +22,9 @@ export function toDense(json: Buffer): Buffer | undefined {
     const byte = json[at] ?? 0;
     if (byte < FIRST_PRINTABLE) return undefined;
     if (byte !== QUOTE) continue;
-    const { end, hasEscapes } = endOfString(json, at + 1);
+    const found = endOfString(json, at + 1);
+    if (found === undefined) return undefined;
+    const { end, hasEscapes } = found;
     if (end - at >= MIN_BYTES) {
       const replaced = denseString(json.subarray(at, end + 1), hasEscapes);
       if (replaced !== undefined) {
@@ -36,12 +38,19 @@ export function toDense(json: Buffer): Buffer | undefined {
   return Buffer.concat(pieces);
 }
 
-/** Returns the offset of the closing quote. */
-function endOfString(json: Buffer, start: number): { readonly end: number; readonly hasEscapes: boolean } {
+interface StringEnd {
+  /** Offset of the closing quote. */
+  readonly end: number;
+  readonly hasEscapes: boolean;
+}
+
+/** @returns `undefined` for a string with control characters */
+function endOfString(json: Buffer, start: number): StringEnd | undefined {
   let hasEscapes = false;
   for (let at = start; at < json.length; at += 1) {
-    const byte = json[at];
+    const byte = json[at] ?? 0;
     if (byte === QUOTE) return { end: at, hasEscapes };
+    if (byte < FIRST_PRINTABLE) return undefined;
     if (byte !== BACKSLASH) continue;
     hasEscapes = true;
     at += 1;
