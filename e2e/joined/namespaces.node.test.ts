@@ -1,4 +1,4 @@
-/** Namespaces that end with their pods, while what the pods refer to goes before them. */
+/** Namespaces that end with their pods, while the objects of their volumes go before them. */
 import { expect, test } from 'vitest';
 import type { Pod } from '#api/gen/core-v1.ts';
 import { isReady } from '../../testing/agent.ts';
@@ -54,7 +54,11 @@ test('namespaces end without a word about volumes that can no longer be refreshe
   };
   await eventually(areReady, { timeoutMs: 60_000, what: 'all pods are ready' });
   await Promise.all(NAMESPACES.map((name) => plane.call('DELETE', `/api/v1/namespaces/${name}`)));
-  // The objects go first: this is what made the agent complain.
+  // Somebody deletes the objects while the pods end: this is what made the agent complain.
+  for (const name of NAMESPACES) {
+    await plane.call('DELETE', `/api/v1/namespaces/${name}/configmaps/conf`);
+    await plane.call('DELETE', `/api/v1/namespaces/${name}/secrets/key`);
+  }
   const [first = ''] = NAMESPACES;
   await eventually(
     async () => (await plane.get(`/api/v1/namespaces/${first}/configmaps/conf`)).status === 404,
