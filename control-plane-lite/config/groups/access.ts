@@ -11,8 +11,6 @@ export interface AccessConfig {
   readonly serviceAccountIssuer: readonly string[];
   readonly serviceAccountKeyFile: readonly string[];
   readonly serviceAccountSigningKeyFile: string;
-  readonly rootCaFile: string;
-  readonly clusterSigningDuration: number;
   readonly enableAdmissionPlugins: readonly string[];
   readonly disableAdmissionPlugins: readonly string[];
   readonly admissionControlConfigFile: string;
@@ -75,20 +73,6 @@ export const ACCESS: SettingsOf<AccessConfig> = {
     default: '',
     group: 'Authentication',
     help: 'key that signs tokens, the same for servers that share an etcd; default: a generated key',
-  },
-  rootCaFile: {
-    flag: 'root-ca-file',
-    type: 'string',
-    default: '',
-    group: 'Authentication',
-    help: 'CA published to pods as root CA; default: the server’s own',
-  },
-  clusterSigningDuration: {
-    flag: 'cluster-signing-duration',
-    type: 'duration',
-    default: '8760h',
-    group: 'Authentication',
-    help: 'maximum duration of signed certificates; requests may specify a shorter one',
   },
   enableAdmissionPlugins: {
     flag: 'enable-admission-plugins',

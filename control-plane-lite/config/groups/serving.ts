@@ -5,9 +5,6 @@ export interface ServingConfig {
   readonly bindAddress: string;
   readonly securePort: number;
   readonly advertiseAddress: string;
-  readonly certSANs: readonly string[];
-  readonly tlsCertFile: string;
-  readonly tlsPrivateKeyFile: string;
   readonly requestTimeout: number;
   readonly livezGracePeriod: number;
   readonly shutdownDelayDuration: number;
@@ -36,27 +33,6 @@ export const SERVING: SettingsOf<ServingConfig> = {
     default: '',
     group: 'Serving',
     help: 'address advertised to clients; default: the bind address, or the first address of the machine',
-  },
-  certSANs: {
-    flag: 'cert-sans',
-    type: 'list',
-    default: [],
-    group: 'Serving',
-    help: 'additional names and addresses for the generated certificate',
-  },
-  tlsCertFile: {
-    flag: 'tls-cert-file',
-    type: 'string',
-    default: '',
-    group: 'Serving',
-    help: 'serving certificate, used instead of a generated one',
-  },
-  tlsPrivateKeyFile: {
-    flag: 'tls-private-key-file',
-    type: 'string',
-    default: '',
-    group: 'Serving',
-    help: 'private key of --tls-cert-file',
   },
   requestTimeout: {
     flag: 'request-timeout',
