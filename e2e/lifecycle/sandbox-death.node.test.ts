@@ -16,6 +16,14 @@ describe.concurrent('a sandbox that dies', () => {
       .sort((a, b) => (a.metadata?.attempt ?? 0) - (b.metadata?.attempt ?? 0));
   }
 
+  /** Repeated if necessary: the agent sees the sandbox die and stops it as well, and a network plugin
+   *  may fail when two stops overlap ("no such device"). */
+  const stop = (sandbox: { readonly id: string } | undefined) =>
+    eventually(async () => {
+      await harness.cri.runtime.stopPodSandbox({ podSandboxId: sandbox?.id ?? '' });
+      return true;
+    });
+
   test('is replaced, with its init containers run again and a new address', async () => {
     await harness.agent.put(
       'web.json',
@@ -28,7 +36,7 @@ describe.concurrent('a sandbox that dies', () => {
     );
     const before = await harness.agent.waitFor('web', isReady);
     const [sandbox] = await sandboxes(before);
-    await harness.cri.runtime.stopPodSandbox({ podSandboxId: sandbox?.id ?? '' });
+    await stop(sandbox);
 
     // The container may have been restarted in the sandbox while that was still stopping.
     const after = await harness.agent.waitFor(
@@ -67,7 +75,7 @@ describe.concurrent('a sandbox that dies', () => {
     await harness.agent.put('gone.json', pod('gone', { containers: [sh('c', WAIT)] }));
     const before = await harness.agent.waitFor('gone', isReady);
     const [sandbox] = await sandboxes(before);
-    await harness.cri.runtime.stopPodSandbox({ podSandboxId: sandbox?.id ?? '' });
+    await stop(sandbox);
     // Repeated if necessary: the agent works on the same sandbox.
     await eventually(async () => {
       await harness.cri.runtime.removePodSandbox({ podSandboxId: sandbox?.id ?? '' });
@@ -95,7 +103,7 @@ describe.concurrent('a sandbox that dies', () => {
     );
     const before = await harness.agent.waitFor('never', isReady);
     const [sandbox] = await sandboxes(before);
-    await harness.cri.runtime.stopPodSandbox({ podSandboxId: sandbox?.id ?? '' });
+    await stop(sandbox);
     const after = await harness.agent.waitFor(
       'never',
       (p) => hasPhase('Failed')(p) || hasPhase('Succeeded')(p),
