@@ -110,7 +110,7 @@ function writeMany(
     return;
   }
   if (!isObject(value)) throw new ProtobufError('InvalidValue', 'expected an object', name);
-  for (const key of Object.keys(value).sort(compareKeys)) {
+  for (const key of sortedKeys(value)) {
     writer.uint32(tag);
     const start = writer.beginLength();
     writer.uint32(KEY_TAG);
@@ -121,14 +121,20 @@ function writeMany(
   }
 }
 
-/** Compares in the order of the UTF-8 bytes, which is that of UTF-16 except for surrogates. */
-function compareKeys(left: string, right: string): number {
-  if (left === right) return 0;
-  const surrogates = /[\ud800-\udfff]/;
-  if (surrogates.test(left) || surrogates.test(right))
-    return Buffer.compare(Buffer.from(left), Buffer.from(right));
-  return left < right ? -1 : 1;
+const SURROGATES = /[\ud800-\udfff]/;
+
+/** Returns the keys in the order of their UTF-8 bytes, which is that of UTF-16 except for surrogates. */
+function sortedKeys(map: Readonly<JsonObject>): readonly string[] {
+  const keys = Object.keys(map);
+  // Objects are mostly stored with sorted keys, which takes one look at each.
+  if (isAscending(keys)) return keys;
+  return keys.some((key) => SURROGATES.test(key))
+    ? keys.sort((left, right) => Buffer.compare(Buffer.from(left), Buffer.from(right)))
+    : keys.sort();
 }
+
+const isAscending = (keys: readonly string[]): boolean =>
+  keys.every((key, index) => !SURROGATES.test(key) && (index === 0 || (keys[index - 1] ?? '') < key));
 
 /** Reads fields into an object, up to the end of the message that the reader is in.
  *  @throws ProtobufError */

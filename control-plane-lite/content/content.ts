@@ -7,16 +7,16 @@ import { finishInTurns } from '#api/kit/steps.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { type ApiProtobuf, createApiProtobuf } from '#api/protobuf/api-protobuf.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
-import type { StoredForm } from '../cache/contract.ts';
 import type { Content, PageToShow } from '../endpoints/content.ts';
 import type { ApiRequest, BytesResponse } from '../http/contract.ts';
 import { finishSteps, isLarge, MAX_LARGE_BODIES, turnOf } from '../kit/yield.ts';
 import { isVirtual } from '../resources/builtin.ts';
-import type { ApiObject, Resource } from '../resources/contract.ts';
+import type { Resource } from '../resources/contract.ts';
 import type { Outcome } from '../verbs/contract.ts';
 import { createDeferredForm } from './deferred-watch.ts';
 import { type EncodeDeps, encodeObject, type Showing } from './encode.ts';
 import { encodeList } from './encode-list.ts';
+import { loadedForm } from './loaded-form.ts';
 import { bodyFormat, contentTypeOf, negotiate, type Offer, wantsPretty } from './negotiation.ts';
 import { readOptionsValue } from './options-body.ts';
 import { type BodyReaders, parseBody } from './parse-body.ts';
@@ -29,7 +29,7 @@ import {
   readObjectValue,
   readPatchedValue,
 } from './read-body.ts';
-import { isStoredForm, plainSource, type Source, sourceOf, takesTime, writtenSource } from './source.ts';
+import { plainSource, type Source, sourceOf, takesTime, writtenSource } from './source.ts';
 import { parseIncludeObject } from './table.ts';
 import { createWatchForms } from './watch-encoder.ts';
 import { createYamlReader, type YamlReader } from './yaml-reader.ts';
@@ -96,54 +96,13 @@ function respond(
   return { kind: 'bytes', status, contentType, body, ...(json === undefined ? {} : { json }) };
 }
 
-/** Stored bytes are shown as they are, or as they are on another thread; for all else the object is needed. */
-async function loadFor(
-  request: ApiRequest,
-  resource: Resource,
-  stored: StoredForm,
-  vocabulary: Vocabulary,
-): Promise<StoredForm> {
-  const { shape } = showingOf(request, resource, vocabulary);
-  const isShownAsStored = shape.as === 'object' && shape.mediaType !== 'protobuf' && isStoredForm(resource);
-  const turn = turnOf(request);
-  const object = isShownAsStored ? undefined : await stored.load?.(turn);
-  await turn();
-  return object === undefined ? stored : new LoadedForm(stored, object);
-}
-
-/** Holds the parsed object for as long as the response is encoded: the cache drops one that is larger than its budget. */
-class LoadedForm implements StoredForm {
-  readonly #stored: StoredForm;
-  readonly #object: ApiObject;
-
-  constructor(stored: StoredForm, object: ApiObject) {
-    this.#stored = stored;
-    this.#object = object;
-  }
-
-  get json(): Buffer {
-    return this.#stored.json;
-  }
-
-  object(): ApiObject {
-    return this.#object;
-  }
-
-  form(name: string, make: () => Buffer): Buffer {
-    return this.#stored.form(name, make);
-  }
-}
-
 async function sourceOfOutcome(
   request: ApiRequest,
-  resource: Resource,
+  { resource, shape }: Showing,
   { stored, object, isLarge: isLargeObject = false }: Outcome,
-  vocabulary: Vocabulary,
 ): Promise<Source> {
-  if (stored !== undefined) {
-    const form = isLarge(stored.json) ? await loadFor(request, resource, stored, vocabulary) : stored;
-    return sourceOf(resource, form);
-  }
+  if (stored !== undefined)
+    return sourceOf(resource, await loadedForm(stored, resource, shape, turnOf(request)));
   if (!isLargeObject) return plainSource(object);
   return writtenSource(object, await finishInTurns(writeJsonSteps(object), turnOf(request)));
 }
@@ -153,11 +112,10 @@ async function sourceOfOutcome(
 function show(
   deps: EncodeDeps,
   request: ApiRequest,
-  resource: Resource,
+  showing: Showing,
   status: number,
   source: Source,
 ): BytesResponse | Promise<BytesResponse> {
-  const showing = showingOf(request, resource, deps.vocabulary);
   if (showing.shape.as === 'PartialObjectMetadataList') {
     throw new StatusError(
       'NotAcceptable',
@@ -180,9 +138,10 @@ async function showList(
 ): Promise<BytesResponse> {
   const showing = showingOf(request, resource, deps.vocabulary);
   const more = jsonOfResponse(request, showing);
-  const json = more === undefined ? undefined : await encodeList(page, more, deps);
+  const turn = turnOf(request);
+  const json = more === undefined ? undefined : await encodeList(page, more, deps, turn);
   const type = contentTypeOf(showing.shape.mediaType, deps.vocabulary);
-  return respond(200, type, await encodeList(page, showing, deps), json);
+  return respond(200, type, await encodeList(page, showing, deps, turn), json);
 }
 
 export function createContent(given: ContentDeps): Content {
@@ -240,18 +199,14 @@ export function createContent(given: ContentDeps): Content {
       showingOf(request, resource, vocabulary, request.info.verb === 'watch');
     },
     async object(request, resource, status, made) {
-      return show(
-        deps,
-        request,
-        resource,
-        status,
-        await sourceOfOutcome(request, resource, made, vocabulary),
-      );
+      const showing = showingOf(request, resource, vocabulary);
+      return show(deps, request, showing, status, await sourceOfOutcome(request, showing, made));
     },
     async cached(request, resource, entry) {
-      const form = isLarge(entry.json) ? await loadFor(request, resource, entry, vocabulary) : entry;
-      const source = sourceOf(resource, form);
-      return show(deps, request, resource, 200, source instanceof Promise ? await source : source);
+      const showing = showingOf(request, resource, vocabulary);
+      const form = loadedForm(entry, resource, showing.shape, turnOf(request));
+      const source = sourceOf(resource, form instanceof Promise ? await form : form);
+      return show(deps, request, showing, 200, source instanceof Promise ? await source : source);
     },
     plain: (request, status, object) => ({ kind: 'bytes', status, ...encodePlain(request, object) }),
     list: (request, resource, page) => showList(deps, request, resource, page),

@@ -2,8 +2,6 @@
  *  is done in turns, so that a long list doesn't block others.
  *  Deviation: items retain their `kind` and `apiVersion`, which upstream's lists of built-in kinds omit. */
 
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { parseJsonText } from '#api/codec/json-text.ts';
 import { formatYaml } from '#api/codec/yaml.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import {
@@ -15,10 +13,12 @@ import {
 } from '#api/protobuf/envelope.ts';
 import { META_PACKAGE } from '#api/schema/registry.ts';
 import type { CachedObject } from '../cache/contract.ts';
+import type { Turn } from '../kit/yield.ts';
 import { apiVersionOf } from '../resources/facts.ts';
-import { type EncodeDeps, itemText, messageOf, type Showing, tableOptions } from './encode.ts';
+import { type EncodeDeps, itemText, messageOf, reform, type Showing, tableOptions } from './encode.ts';
+import { loadedForm } from './loaded-form.ts';
 import { metaApiVersion, partialJson, partialMessage } from './partial.ts';
-import { isStoredForm, type Source, sourcesOf } from './source.ts';
+import { isStoredForm, type Source, sourceNow, sourcesOf, takesTime } from './source.ts';
 import { columnsJson, rowJson, TABLE_TAIL, tableHead } from './table.ts';
 
 /** A page of a list. */
@@ -47,21 +47,25 @@ function listMetadata(page: Page): Record<string, unknown> {
   };
 }
 
-/** Processes every item, and yields to the event loop in between. */
+/** Processes every item, and yields to the event loop in between and after each large one. */
 async function eachInTurns(
   page: Page,
-  { resource }: Showing,
+  { resource, shape }: Showing,
+  turn: Turn,
   work: (source: Source, index: number) => void | Promise<void>,
 ): Promise<void> {
   const { items } = page;
   let turnStart = performance.now();
   for (let start = 0; start < items.length; start += ROUND) {
-    const sources = await sourcesOf(resource, items.slice(start, start + ROUND));
-    for (const [at, source] of sources.entries()) {
-      const waiting = work(source, start + at);
+    const round = items.slice(start, start + ROUND);
+    const converted = takesTime(resource) ? await sourcesOf(resource, round) : [];
+    for (const [at, item] of round.entries()) {
+      const loading = takesTime(resource) ? item : loadedForm(item, resource, shape, turn);
+      const form = loading instanceof Promise ? await loading : loading;
+      const waiting = work(converted[at] ?? sourceNow(resource, form), start + at);
       if (waiting !== undefined) await waiting;
-      if (performance.now() - turnStart < TURN_MS) continue;
-      await nextTurn();
+      if (loading === item && performance.now() - turnStart < TURN_MS) continue;
+      await turn();
       turnStart = performance.now();
     }
   }
@@ -87,13 +91,18 @@ function storedList(page: Page, head: string): readonly Buffer[] {
   return pieces;
 }
 
-async function jsonList(page: Page, showing: Showing, deps: EncodeDeps): Promise<readonly Buffer[]> {
+async function jsonList(
+  page: Page,
+  showing: Showing,
+  deps: EncodeDeps,
+  turn: Turn,
+): Promise<readonly Buffer[]> {
   const head = headText(listMeta(showing, deps), listMetadata(page));
   const { resource, shape } = showing;
   if (shape.as === 'object' && isStoredForm(resource)) return storedList(page, head);
   const pieces: Buffer[] = [Buffer.from(head)];
   const apiVersion = metaApiVersion(deps.vocabulary, shape);
-  await eachInTurns(page, showing, (source, index) => {
+  await eachInTurns(page, showing, turn, (source, index) => {
     if (index > 0) pieces.push(COMMA);
     pieces.push(shape.as === 'object' ? source.json() : partialJson(source, apiVersion));
   });
@@ -102,7 +111,12 @@ async function jsonList(page: Page, showing: Showing, deps: EncodeDeps): Promise
 }
 
 /** JSON with line breaks, or YAML: item by item. */
-async function textList(page: Page, showing: Showing, deps: EncodeDeps): Promise<readonly Buffer[]> {
+async function textList(
+  page: Page,
+  showing: Showing,
+  deps: EncodeDeps,
+  turn: Turn,
+): Promise<readonly Buffer[]> {
   const yaml = showing.shape.mediaType === 'yaml';
   const meta = listMeta(showing, deps);
   const metadata = listMetadata(page);
@@ -116,7 +130,7 @@ async function textList(page: Page, showing: Showing, deps: EncodeDeps): Promise
     const text = JSON.stringify({ ...meta, metadata }, null, 2).slice(0, -2);
     pieces.push(Buffer.from(`${text},\n  "items": [`));
   }
-  await eachInTurns(page, showing, (source, index) => {
+  await eachInTurns(page, showing, turn, (source, index) => {
     const head = yaml ? '- ' : `${index === 0 ? '' : ','}\n    `;
     const text = itemText(source, showing, deps, yaml ? '  ' : '    ');
     if (!(text instanceof Promise)) return void pieces.push(Buffer.from(head), text);
@@ -135,7 +149,12 @@ function fieldHead(tag: number, length: number): Buffer {
   return head;
 }
 
-async function protobufList(page: Page, showing: Showing, deps: EncodeDeps): Promise<readonly Buffer[]> {
+async function protobufList(
+  page: Page,
+  showing: Showing,
+  deps: EncodeDeps,
+  turn: Turn,
+): Promise<readonly Buffer[]> {
   const { resource, shape } = showing;
   const { protobuf } = deps;
   // The older list of metadata has its two fields in reverse order.
@@ -144,7 +163,7 @@ async function protobufList(page: Page, showing: Showing, deps: EncodeDeps): Pro
   const metadata = protobuf.encodeMessage(LIST_META, listMetadata(page));
   const metadataPieces = [fieldHead(swapped ? ITEM_TAG : METADATA_TAG, metadata.length), metadata];
   const pieces: Buffer[] = swapped ? [] : [...metadataPieces];
-  await eachInTurns(page, showing, (source) => {
+  await eachInTurns(page, showing, turn, (source) => {
     const message =
       shape.as === 'object' ? messageOf(source, resource, protobuf) : partialMessage(source, protobuf);
     pieces.push(fieldHead(itemTag, message.length), message);
@@ -155,26 +174,33 @@ async function protobufList(page: Page, showing: Showing, deps: EncodeDeps): Pro
   return [envelopeHead(listMeta(showing, deps), length), ...pieces, ENVELOPE_TAIL];
 }
 
-async function tableList(page: Page, showing: Showing, deps: EncodeDeps): Promise<readonly Buffer[]> {
+async function tableList(
+  page: Page,
+  showing: Showing,
+  deps: EncodeDeps,
+  turn: Turn,
+): Promise<readonly Buffer[]> {
   const options = tableOptions(showing, deps);
   const columns = columnsJson(showing.resource);
   const pieces: Buffer[] = [Buffer.from(tableHead(options.apiVersion, listMetadata(page), columns))];
-  await eachInTurns(page, showing, (source, index) => {
+  await eachInTurns(page, showing, turn, (source, index) => {
     if (index > 0) pieces.push(COMMA);
     pieces.push(...rowJson(source, options));
   });
   pieces.push(Buffer.from(TABLE_TAIL));
   const { shape, pretty } = showing;
   if (shape.mediaType === 'json' && !pretty) return pieces;
-  const table: unknown = parseJsonText(Buffer.concat(pieces).toString('utf8'));
-  return [
-    Buffer.from(shape.mediaType === 'yaml' ? formatYaml(table) : `${JSON.stringify(table, null, 2)}\n`),
-  ];
+  return reform(Buffer.concat(pieces), showing, deps.writer);
 }
 
 /** Encodes a page of a list, in chunks.
  *  @throws StatusError NotAcceptable if the metadata of a single object is requested */
-export async function encodeList(page: Page, showing: Showing, deps: EncodeDeps): Promise<readonly Buffer[]> {
+export async function encodeList(
+  page: Page,
+  showing: Showing,
+  deps: EncodeDeps,
+  turn: Turn,
+): Promise<readonly Buffer[]> {
   const { shape, pretty } = showing;
   if (shape.as === 'PartialObjectMetadata') {
     throw new StatusError(
@@ -182,8 +208,8 @@ export async function encodeList(page: Page, showing: Showing, deps: EncodeDeps)
       'you requested PartialObjectMetadata, but the requested object is a list',
     );
   }
-  if (shape.as === 'Table') return tableList(page, showing, deps);
-  if (shape.mediaType === 'protobuf') return protobufList(page, showing, deps);
-  if (shape.mediaType === 'yaml' || pretty) return textList(page, showing, deps);
-  return jsonList(page, showing, deps);
+  if (shape.as === 'Table') return tableList(page, showing, deps, turn);
+  if (shape.mediaType === 'protobuf') return protobufList(page, showing, deps, turn);
+  if (shape.mediaType === 'yaml' || pretty) return textList(page, showing, deps, turn);
+  return jsonList(page, showing, deps, turn);
 }

@@ -33,7 +33,7 @@ export interface Showing {
 const LINE_END = Buffer.from('\n');
 
 /** Converts JSON text to pretty-printed JSON or to YAML. */
-function reform(
+export function reform(
   json: Buffer,
   { shape: { mediaType }, pretty }: Showing,
   writer: TextWriter,
@@ -109,7 +109,9 @@ export function itemText(
   const { shape } = showing;
   const form = shape.mediaType === 'yaml' ? 'yaml' : 'pretty';
   if (shape.as !== 'object') {
-    const partial = partialObject(source.object(), metaApiVersion(vocabulary, shape));
+    const apiVersion = metaApiVersion(vocabulary, shape);
+    if (source.bytes() >= LARGE_BYTES) return writer.write(partialJson(source, apiVersion), form, indent);
+    const partial = partialObject(source.object(), apiVersion);
     return Buffer.from(indented(formValue(partial, form), indent));
   }
   if (source.bytes() >= LARGE_BYTES) return writer.write(source.json(), form, indent);
