@@ -80,6 +80,43 @@ describe.each([one, two, box])('values of $prefix', (transformer) => {
   });
 });
 
+describe('long values', () => {
+  const long = Buffer.from(`{"data":"${'value '.repeat(500_000)}"}`);
+
+  test.each([one, two, box])('of $prefix are packed before they are encrypted', async (transformer) => {
+    const { inner, store } = setUp([transformer]);
+    await store.put(NAME, long, 'absent');
+    const stored = await inner.get(NAME);
+    expect(stored?.value.toString('latin1').startsWith(transformer.prefix)).toBe(true);
+    expect(stored?.value.length).toBeLessThan(long.length / 10);
+    expect((await store.get(NAME))?.value.equals(long)).toBe(true);
+  });
+
+  test('of a key management service as well', async () => {
+    const transformer = remote();
+    const { store } = setUp([transformer]);
+    await store.put(NAME, long, 'absent');
+    const read = store.get(NAME);
+    await settle();
+    transformer.release();
+    expect((await read)?.value.equals(long)).toBe(true);
+  });
+
+  test('that were encrypted but not packed are read as they are', async () => {
+    const { inner, store } = setUp([one]);
+    const sealed = await one.seal(long, Buffer.from(NAME));
+    await inner.put(NAME, Buffer.concat([Buffer.from(one.prefix), sealed]), 'absent');
+    expect((await store.get(NAME))?.value.equals(long)).toBe(true);
+  });
+
+  test('whose packed form is broken fail to be read', async () => {
+    const { inner, store } = setUp([one]);
+    const sealed = await one.seal(Buffer.from([1, 3, 0xff, 0xff]), Buffer.from(NAME));
+    await inner.put(NAME, Buffer.concat([Buffer.from(one.prefix), sealed]), 'absent');
+    await expect(store.get(NAME)).rejects.toMatchObject({ reason: 'corrupt' });
+  });
+});
+
 test('values of other resources are the very same', async () => {
   const { inner, store } = setUp([one]);
   await store.put('/registry/pods/a/b', VALUE, 'absent');

@@ -1,7 +1,9 @@
-/** Encrypts and decrypts values by the prefixes of their transformers. */
+/** Encrypts and decrypts values by the prefixes of their transformers. Long values are packed before they are encrypted,
+ *  since nothing makes them shorter afterwards. */
 import { Buffer } from 'node:buffer';
 import { asError } from '#api/kit/errno.ts';
 import { StoreError } from '../store/contract.ts';
+import { pack, unpack } from '../store/packing/packed-value.ts';
 import type { Chain, Eventual, Transformer } from './contract.ts';
 import type { TransformationMetrics } from './metrics.ts';
 
@@ -61,7 +63,8 @@ export function openValue(
   const { prefix } = transformer;
   const stop = deps.metrics.begin('from_storage', prefix);
   const sealed = stored.subarray(Buffer.byteLength(prefix));
-  const finish = (value: Buffer): OpenedValue => {
+  const finish = (content: Buffer): OpenedValue => {
+    const value = prefix === '' ? content : unpack(content);
     stop(true);
     return { value, origin: transformer.originOf(sealed) };
   };
@@ -71,7 +74,7 @@ export function openValue(
   };
   try {
     const opened = transformer.open(sealed, Buffer.from(key));
-    return opened instanceof Promise ? opened.then(finish, fail) : finish(opened);
+    return opened instanceof Promise ? opened.then(finish).catch(fail) : finish(opened);
   } catch (thrown) {
     return fail(thrown);
   }
@@ -95,9 +98,14 @@ export function sealValue(
     stop(false);
     throw toStoreError(thrown, key, 'encrypted');
   };
+  const seal = (content: Buffer): Eventual<Buffer> => {
+    const sealed = transformer.seal(content, Buffer.from(key));
+    return sealed instanceof Promise ? sealed.then(finish) : finish(sealed);
+  };
   try {
-    const sealed = transformer.seal(value, Buffer.from(key));
-    return sealed instanceof Promise ? sealed.then(finish, fail) : finish(sealed);
+    const content = pack(value);
+    const sealed = content instanceof Promise ? content.then(seal) : seal(content);
+    return sealed instanceof Promise ? sealed.catch(fail) : sealed;
   } catch (thrown) {
     return fail(thrown);
   }

@@ -27,7 +27,7 @@ import {
   parseCertificateRequest,
   readValues,
 } from '#plane/resources/groups/certificates/certificate-request.ts';
-import { fromDense, toDense } from '#plane/store/etcd/dense-text.ts';
+import { fromDense, toDense } from '#plane/store/packing/dense-text.ts';
 import { base64, type Driver, STRING_PUMPS, steps } from './driver.ts';
 
 const route = { methods: ['GET'], handler: () => Promise.resolve() };
@@ -110,7 +110,7 @@ export const PLANE_DRIVERS: readonly Driver[] = [
   },
   {
     name: 'long values for etcd',
-    covers: ['control-plane-lite/store/etcd/dense-text.ts'],
+    covers: ['control-plane-lite/store/packing/dense-text.ts'],
     run: (text) => fromDense(toDense(Buffer.from(`{${text}`)) ?? Buffer.from('{}')),
     frames: [
       ['"a":"', '"}'],

@@ -3,8 +3,8 @@ import { Buffer } from 'node:buffer';
 import type { DecodedMessage } from '#api/codec/protobuf/fields.ts';
 import type { StoredItem } from '../contract.ts';
 import { prefixEnd } from '../keys.ts';
+import { unpack } from '../packing/packed-value.ts';
 import { bytesIn, numberIn } from './messages.ts';
-import { unpack } from './packed-value.ts';
 import { revisionOf, unmark } from './revisions.ts';
 
 export interface Keys {

@@ -6,10 +6,10 @@
 import type { DecodedMessage } from '#api/codec/protobuf/fields.ts';
 import { asError } from '#api/kit/errno.ts';
 import type { Expected, WriteResult } from '../contract.ts';
+import { pack } from '../packing/packed-value.ts';
 import { isTooMuchAtOnce } from './failure.ts';
 import type { Keys } from './keys.ts';
 import { type Call, headerRevision, type Method, messageIn, messagesIn, numberIn } from './messages.ts';
-import { pack } from './packed-value.ts';
 import { createPutQueue, type QueueEntry } from './put-queue.ts';
 import { commitOf, mark, PLACES, revisionOf } from './revisions.ts';
 
