@@ -14,6 +14,7 @@ import {
 import { systemClock } from '#api/kit/clock.ts';
 import { followFiles } from '#api/kit/files/follow-files.ts';
 import { type Logger, silentLogger } from '#api/kit/logger.ts';
+import { AgentSuccession } from '../kit/agent-succession.ts';
 import type { CheckIdentity } from './server-identity.ts';
 
 /** Response with a status other than success. */
@@ -132,23 +133,18 @@ export async function loadBackend(
       parse: ([text = ''], read) => openConnections(file, text, read, checkIdentity),
     },
   );
-  let agents: readonly Agent[] = [followed.current().agent];
-  followed.onChange(() => {
-    const [former] = agents;
-    agents = [followed.current().agent, ...agents];
-    // Resolves once the last request on it has ended.
-    void former?.close().then(() => (agents = agents.filter((each) => each !== former)));
-  });
+  const agents = new AgentSuccession(followed.current().agent);
+  followed.onChange(() => agents.replace(followed.current().agent));
   return {
     get url() {
       return followed.current().config.server;
     },
     async post(body, signal) {
-      const { config, agent } = followed.current();
+      const { config } = followed.current();
       const authorization = await authorizationOf(config);
       const response = await request(config.server, {
         method: 'POST',
-        dispatcher: agent,
+        dispatcher: agents.current,
         signal,
         headers: {
           'content-type': 'application/json',
@@ -166,7 +162,7 @@ export async function loadBackend(
     },
     async close() {
       followed.close();
-      await Promise.all(agents.map((agent) => agent.destroy()));
+      await agents.destroy();
     },
   };
 }

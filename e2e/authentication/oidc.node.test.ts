@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { usePlane } from '../plane/support.ts';
 import { createIdentityProvider, type IdentityProvider, type ProviderOptions } from './identity-provider.ts';
+import { authority } from './pki.ts';
 
 /** More than the interval between two attempts to reach the provider. */
 const RETRY = { timeout: 25_000, interval: 250 };
@@ -124,11 +125,15 @@ describe('a provider that is there when the server starts', () => {
 
 describe('a provider with PS512 that starts after the server', () => {
   let provider: IdentityProvider;
+  let caFile: string;
   const plane = usePlane('plat', async (dir) => {
     provider = await createIdentityProvider(options({ algorithm: 'PS512' }));
     await writeFile(`${dir}/tokens`, 'static,carl,1\n');
     const more = [`--token-auth-file=${dir}/tokens`, '--oidc-signing-algs=PS512'];
-    return flagsOf(dir, provider, ...more);
+    const flags = await flagsOf(dir, provider, ...more);
+    caFile = `${dir}/idp-ca.pem`;
+    await writeFile(caFile, authority('another-ca').certificate);
+    return flags;
   });
   let token = '';
   beforeAll(async () => {
@@ -139,10 +144,11 @@ describe('a provider with PS512 that starts after the server', () => {
   afterAll(() => provider[Symbol.asyncDispose]());
   const review = reviewer(plane);
 
-  test('disturbs no other authenticator, and is discovered later', async () => {
+  test('disturbs no other authenticator, and is discovered once its CA is in the file', async () => {
     expect(await review(token)).toMatch(/^oidc: /);
     expect(await review('static')).toEqual(['carl', ['system:authenticated']]);
     await provider.start();
+    await writeFile(caFile, provider.ca);
     const later = await provider.idToken({ name: 'Ann' });
     const name = `${provider.issuer}#{"name":"Ann"}`;
     await expect.poll(() => review(later), RETRY).toEqual([name, ['system:authenticated']]);

@@ -1,9 +1,12 @@
 /** GET requests to identity providers: over TLS, with limits on time and size, without redirects. */
 import { Agent, request } from 'undici';
+import { AgentSuccession } from '../../kit/agent-succession.ts';
 
 export interface HttpClient {
   /** Returns the body of a successful response as text. @throws Error that names the URL */
   get(url: string, bearerToken?: string): Promise<string>;
+  /** Trusts these CAs from now on, and opens new connections. Takes the same text as `createHttpClient`. */
+  trust(authorities: string): void;
   close(): Promise<void>;
 }
 
@@ -22,17 +25,17 @@ async function readText(body: AsyncIterable<Buffer>): Promise<string> {
   return Buffer.concat(pieces).toString('utf8');
 }
 
+const agentThatTrusts = (authorities: string): Agent =>
+  new Agent({ connections: CONNECTIONS, connect: authorities === '' ? {} : { ca: authorities } });
+
 /** @param authorities PEM; empty: the CAs of the system */
 export function createHttpClient(authorities: string): HttpClient {
-  const agent = new Agent({
-    connections: CONNECTIONS,
-    connect: authorities === '' ? {} : { ca: authorities },
-  });
+  const agents = new AgentSuccession(agentThatTrusts(authorities));
   const closed = new AbortController();
 
   async function send(url: string, bearerToken: string | undefined): Promise<string> {
     const { statusCode, body } = await request(url, {
-      dispatcher: agent,
+      dispatcher: agents.current,
       signal: AbortSignal.any([closed.signal, AbortSignal.timeout(TIMEOUT_MS)]),
       headers: bearerToken === undefined ? {} : { authorization: `Bearer ${bearerToken}` },
     });
@@ -53,9 +56,12 @@ export function createHttpClient(authorities: string): HttpClient {
         });
       }
     },
+    trust(next) {
+      agents.replace(agentThatTrusts(next));
+    },
     async close() {
       closed.abort(new Error('the server is stopping'));
-      await agent.destroy();
+      await agents.destroy();
     },
   };
 }

@@ -1,5 +1,4 @@
 /** Authenticators as configured, in upstream's order: first those that decide from memory, then remote ones. */
-import { readFile } from 'node:fs/promises';
 import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { Waits } from '#api/kit/waits.ts';
@@ -11,7 +10,7 @@ import type { Authenticator, Gate } from '../../authn/contract.ts';
 import type { AuthenticationMetrics } from '../../authn/metrics.ts';
 import { createOidcAuthenticator } from '../../authn/oidc/authenticator.ts';
 import type { ClaimMapping } from '../../authn/oidc/claims.ts';
-import { createHttpClient } from '../../authn/oidc/http-client.ts';
+import { createHttpClient, type HttpClient } from '../../authn/oidc/http-client.ts';
 import { createRequestHeaderAuthenticator } from '../../authn/request-header.ts';
 import { createTokenCache } from '../../authn/token-cache.ts';
 import { createTokenAuthenticator, parseTokenFile } from '../../authn/token-file.ts';
@@ -23,7 +22,7 @@ import { createFairGate } from '../../http/limits/fair-gate.ts';
 import type { ResourceRegistry } from '../../resources/registry.ts';
 import { loadBackend } from '../../webhooks/backend.ts';
 import type { CheckIdentity } from '../../webhooks/server-identity.ts';
-import type { ClientAuthorities } from '../certificates/client-authorities.ts';
+import { type ClientAuthorities, requireCertificates } from '../certificates/client-authorities.ts';
 import type { Follow } from '../certificates/follow.ts';
 
 export interface AuthenticationDeps {
@@ -80,17 +79,6 @@ export async function createAuthenticator(deps: AuthenticationDeps): Promise<Aut
   ];
   return createAuthenticationChain(methods, { anonymous: config.anonymousAuth });
 }
-
-async function readText(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (cause) {
-    throw new Error(`${file} could not be read`, { cause });
-  }
-}
-
-/** Returns the text of a PEM bundle; empty if no file is configured. @throws Error that names the file */
-const readBundle = (file: string): Promise<string> => (file === '' ? Promise.resolve('') : readText(file));
 
 function proxyMethods({ config, clock, proxyAuthorities }: AuthenticationDeps): readonly Authenticator[] {
   if (config.requestheaderClientCaFile === '') return [];
@@ -154,10 +142,25 @@ export function claimMapping(config: ServerConfig): ClaimMapping {
   };
 }
 
+/** Returns a client that trusts the CAs of the file, whenever it changes; without a file, those of the system.
+ *  @throws Error that names the unreadable file */
+async function oidcClient({ config, follow }: AuthenticationDeps): Promise<HttpClient> {
+  const file = config.oidcCaFile;
+  if (file === '') return createHttpClient('');
+  const bundle = await follow({
+    what: 'CA of the OpenID Connect provider',
+    paths: [file],
+    parse: ([text = '']) => requireCertificates(file, text),
+  });
+  const http = createHttpClient(bundle.current());
+  bundle.onChange(() => http.trust(bundle.current()));
+  return http;
+}
+
 async function oidcMethods(deps: AuthenticationDeps): Promise<readonly Authenticator[]> {
   const { config, clock, log, audiences, metrics, verifications, signal } = deps;
   if (config.oidcIssuerUrl === '') return [];
-  const http = createHttpClient(await readBundle(config.oidcCaFile));
+  const http = await oidcClient(deps);
   signal.addEventListener('abort', () => void http.close(), { once: true });
   const method = createOidcAuthenticator(
     {
