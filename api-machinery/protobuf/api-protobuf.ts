@@ -4,14 +4,7 @@ import { Buffer } from 'node:buffer';
 import { ProtobufError } from '../codec/protobuf/error.ts';
 import { Reader, type ReaderLimits } from '../codec/protobuf/reader.ts';
 import { Writer } from '../codec/protobuf/writer.ts';
-import {
-  META_PACKAGE,
-  packageOf,
-  parseTypeName,
-  type TypeName,
-  typeOf,
-  UnknownTypeError,
-} from '../schema/registry.ts';
+import { findType, META_PACKAGE, packageOf, parseTypeName, type TypeName } from '../schema/registry.ts';
 import type { Vocabulary } from '../vocabulary.ts';
 import { type TypeMeta, unwrapMessage, wrapMessage } from './envelope.ts';
 import { createPlanner, readMessage, readMessageInSteps, writeMessage } from './plan.ts';
@@ -49,15 +42,12 @@ export interface ApiProtobuf {
 
 /** Reports whether a type is that of top-level objects, and has a message. */
 function isKind(name: TypeName): boolean {
-  try {
-    const { jsonOnly, kind, fields } = typeOf(name);
-    const typed =
-      kind === true || fields.some(({ inline, type }) => inline === true && type.endsWith('.TypeMeta'));
-    return jsonOnly !== true && typed;
-  } catch (error) {
-    if (error instanceof UnknownTypeError) return false;
-    throw error;
-  }
+  const fact = findType(name);
+  if (fact === undefined) return false;
+  const { jsonOnly, kind, fields } = fact;
+  const typed =
+    kind === true || fields.some(({ inline, type }) => inline === true && type.endsWith('.TypeMeta'));
+  return jsonOnly !== true && typed;
 }
 
 export function createApiProtobuf(vocabulary: Vocabulary): ApiProtobuf {

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it, test } from 'vitest';
 import { VOCABULARIES } from '../vocabulary.ts';
 import {
+  findType,
   formatTypeName,
   inlineTypes,
   isRequired,
@@ -68,6 +69,11 @@ describe('typeOf', () => {
       expect(() => typeOf(type)).toThrow(UnknownTypeError);
     },
   );
+
+  test.each(['Nope', 'constructor', ''])('finds no type %j in a package', (typeName) => {
+    expect(findType({ packageName: 'core/v1', typeName })).toBeUndefined();
+    expect(findType({ packageName: 'core/v1', typeName: 'Pod' })).toBe(typeOf('core/v1.Pod'));
+  });
 });
 
 describe('jsonFields', () => {

@@ -196,11 +196,18 @@ const SHARED: ReadonlyMap<string, Scalar> = new Map<string, Scalar>([
   [`${META_PACKAGE}.FieldsV1`, 'FieldsV1'],
 ]);
 
-const typeFact = remember((key): TypeFact => {
-  const { packageName, typeName } = parseTypeName(key);
+/** Returns the facts of a type; `undefined` if its package does not have it. For callers that often look for types that
+ *  do not exist: an error costs more than the rest of a small response.
+ *  @throws UnknownTypeError if the package does not exist */
+export function findType({ packageName, typeName }: TypeName): TypeFact | undefined {
   const { types } = packageData(packageName);
   const fact = Object.hasOwn(types, typeName) ? types[typeName] : undefined;
-  if (!isTypeFact(fact)) throw new UnknownTypeError(key);
+  return isTypeFact(fact) ? fact : undefined;
+}
+
+const typeFact = remember((key): TypeFact => {
+  const fact = findType(parseTypeName(key));
+  if (fact === undefined) throw new UnknownTypeError(key);
   return fact;
 });
 

@@ -1,8 +1,10 @@
 /** Rows of the API server, the same for both stores. */
 import type { RowOn } from '../row.ts';
 import { type Measurement, median } from '../table.ts';
-import { type Flooder, measureFlood } from './flood.ts';
-import { type Reply, requestBytes } from './http-client.ts';
+import { prepareFailedLogins } from './flood/failed-logins.ts';
+import { byAnonymous, byUser, measureFlood } from './flood/measure.ts';
+import type { FloodOptions } from './flood/messages.ts';
+import { type Reply, requestBytes, type Target } from './http-client.ts';
 import { POD_COUNT, WATCHER_COUNT } from './load.ts';
 import { GROUPS, PODS_PATH, podName } from './pod.ts';
 import type { PlaneBench, StoreKind } from './setup.ts';
@@ -126,13 +128,34 @@ function measurePages(bench: PlaneBench): Promise<Measurement> {
   return measureReading(bench, POD_COUNT, readAll, `${PODS_PATH}?limit=${PAGE}`);
 }
 
-/** Returns the 99th percentile of one client's creates under another's flood, in percent of that without. */
-async function measureFlooded({ another }: PlaneBench, flooder: Flooder): Promise<Measurement> {
+/** Returns the 99th percentile of one client's creates under another's flood, in percent of that without.
+ *  @param status the response that the flood has to get */
+async function measureFlooded(
+  server: PlaneBench,
+  flood: (target: Target) => FloodOptions,
+  status: number,
+): Promise<Measurement> {
+  const result = await measureFlood(server, flood(server.target), status);
+  const { alone, flooded, floodPerSecond, cpuMicros } = result;
+  const change = (from: number, to: number): string => `${from.toFixed(2)} → ${to.toFixed(2)} ms`;
+  const latency = `${change(alone.p99Ms, flooded.p99Ms)}, p50 ${change(alone.p50Ms, flooded.p50Ms)}`;
+  const rate = `flood ${floodPerSecond.toFixed(0)} /s of ${cpuMicros.toFixed(0)} µs CPU`;
+  return { value: (flooded.p99Ms / alone.p99Ms) * 100, detail: `${latency}, ${rate}` };
+}
+
+async function measureFloodedAnother(
+  { another }: PlaneBench,
+  flood: (target: Target) => FloodOptions,
+  status: number,
+): Promise<Measurement> {
   await using stack = new AsyncDisposableStack();
-  const { clients, target, domain } = await another(stack);
-  const { aloneMs, floodedMs, floodPerSecond } = await measureFlood(clients, target, flooder, domain);
-  const times = `${aloneMs.toFixed(1)} → ${floodedMs.toFixed(1)} ms`;
-  return { value: (floodedMs / aloneMs) * 100, detail: `${times}, flood ${floodPerSecond.toFixed(0)} /s` };
+  return await measureFlooded(await another(stack), flood, status);
+}
+
+async function measureFailedLogins({ another }: PlaneBench): Promise<Measurement> {
+  await using stack = new AsyncDisposableStack();
+  const { flags, flood } = await prepareFailedLogins(stack);
+  return await measureFlooded(await another(stack, flags), flood, 401);
 }
 
 /** Results of upstream's API server with etcd on the machine on which the budgets were set. */
@@ -218,7 +241,7 @@ const ROWS: readonly PlaneRow[] = [
     unit: '%',
     budget: 200,
     limits: 'value',
-    measure: (bench) => measureFlooded(bench, 'user'),
+    measure: (bench) => measureFloodedAnother(bench, byUser, 200),
   },
   {
     name: 'api-flood-anonymous',
@@ -226,7 +249,15 @@ const ROWS: readonly PlaneRow[] = [
     unit: '%',
     budget: 200,
     limits: 'value',
-    measure: (bench) => measureFlooded(bench, 'anonymous'),
+    measure: (bench) => measureFloodedAnother(bench, byAnonymous, 403),
+  },
+  {
+    name: 'api-failed-logins',
+    title: 'API: the same beside 10,000 failed logins per minute',
+    unit: '%',
+    budget: 150,
+    limits: 'value',
+    measure: measureFailedLogins,
   },
 ];
 

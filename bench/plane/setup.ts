@@ -20,12 +20,13 @@ export interface PlaneBench {
   readonly store: StoreKind;
   readonly clients: readonly HttpClient[];
   readonly load: Load;
+  readonly pid: number;
   /** Address of the server, and the administrator's credentials. */
   readonly target: Target;
   /** Domain of its API groups. */
   readonly domain: string;
   /** Starts another server of the kind, which stops with the stack. */
-  readonly another: (stack: AsyncDisposableStack) => Promise<PlaneBench>;
+  readonly another: (stack: AsyncDisposableStack, flags?: readonly string[]) => Promise<PlaneBench>;
   /** From the start of the process to its first response, in s. */
   readonly startedS: number;
   /** Returns the current memory of the server and its etcd. */
@@ -37,6 +38,7 @@ export async function setUpPlane(
   kind: StoreKind,
   stack: AsyncDisposableStack,
   say: (line: string) => void,
+  flags: readonly string[] = [],
 ): Promise<PlaneBench> {
   const folder = stack.use(await createTempDir('na-bench-p-'));
   const program = join(folder.path, 'program');
@@ -47,7 +49,7 @@ export async function setUpPlane(
   const server = await startPlaneProcess({
     program: join(program, 'control-plane-lite.js'),
     dataDir: join(folder.path, 'data'),
-    flags: [...API_ALONE, ...(etcd === undefined ? [] : [`--etcd-servers=${etcd.urls.join()}`])],
+    flags: [...API_ALONE, ...(etcd === undefined ? [] : [`--etcd-servers=${etcd.urls.join()}`]), ...flags],
   });
   stack.use(server);
   const { target, pid } = server;
@@ -59,11 +61,12 @@ export async function setUpPlane(
   return {
     store: kind,
     clients,
+    pid,
     target,
     domain: VOCABULARIES.plat.apiGroupDomain,
     startedS,
     load: createLoad({ clients, target, say }),
-    another: (its) => setUpPlane(kind, its, say),
+    another: (its, more) => setUpPlane(kind, its, say, more),
     memory: async () => ({
       serverMiB: await residentMiB(pid),
       etcdMiB: etcdPid === undefined ? undefined : await residentMiB(etcdPid),

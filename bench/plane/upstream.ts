@@ -72,6 +72,7 @@ export async function setUpUpstream(
   return {
     store: 'etcd',
     clients,
+    pid: server.pid(),
     target,
     domain: VOCABULARIES.kubernetes.apiGroupDomain,
     startedS,

@@ -24,7 +24,6 @@ export const EXCUSED: Readonly<Record<string, string>> = {
   'control-plane-lite/cache/router.ts': 'keys of the store, made of names',
   'control-plane-lite/cache/state/unowned.ts': 'a list of changes of bounded length',
   'control-plane-lite/content/deferred-watch.ts': 'encoded events, split at line ends',
-  'control-plane-lite/http/pipeline/pipeline.ts': 'a list of requests',
   'control-plane-lite/resources/core/service-defaults.ts': 'a list of at most two families',
   'cri-proto/streaming/websocket-command.ts': 'the first byte of a message',
   'volumes/sources/git-repo.ts': 'runs programs; `exec` is theirs',

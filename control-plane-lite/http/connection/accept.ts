@@ -42,8 +42,11 @@ function intermediatesOf(certificate: X509Certificate): readonly X509Certificate
 function describeConnection(socket: Socket, onProven: OnProven): Connection {
   const certificate = socket instanceof TLSSocket ? socket.getPeerX509Certificate() : undefined;
   const { remoteAddress, remotePort } = socket;
+  const unknownFlow = `\n${remoteAddress ?? ''}`;
   const connection = {
     remoteAddress: remoteAddress ?? '',
+    flow: unknownFlow,
+    unknownFlow,
     certificate,
     intermediates: certificate === undefined ? [] : intermediatesOf(certificate),
     reply: undefined,

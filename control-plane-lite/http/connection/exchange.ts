@@ -17,6 +17,10 @@ export interface ConnectionInfo {
   /** A request on the connection has authenticated. */
   readonly proven: boolean;
   prove(): void;
+  /** Whose requests the connection carries, as far as its last request showed: a user name, or `unknownFlow`. */
+  flow: string;
+  /** Flow of anonymous clients and failed logins: all of an address together. No user has this name. */
+  readonly unknownFlow: string;
 }
 
 export interface Upgrade {

@@ -3,6 +3,7 @@
  *  request was authorized. Source: access control, document 2, introduction; audit and limits, document 1 §7. */
 import { asError } from '#api/kit/errno.ts';
 import { createTransientSet } from '#api/kit/transient.ts';
+import { ANONYMOUS } from '../../authn/users.ts';
 import { ClientGoneError, type Exchange } from '../connection/exchange.ts';
 import type { ApiResponse, Handler } from '../contract.ts';
 import { endRequest, endWork, type LimitDeps, limit } from '../limits/in-flight.ts';
@@ -28,18 +29,25 @@ export type PipelineDeps = AuthenticateDeps &
     readonly metrics: RequestMetrics;
     /** Handles all resource paths, below a group and version. */
     readonly resources: Handler;
-    /** Awaited before the first step. */
-    readonly joinBatch: () => Promise<void>;
+    /** Awaited before the first step (`limits/request-batches.ts`). */
+    readonly joinBatch: (flow: string) => Promise<void>;
   };
 
 /** Throws if it rejects the request. */
 type Step = (deps: PipelineDeps, request: ServerRequest) => Promise<void> | undefined;
 
+/** Notes whose requests the connection carries, for the turns of the next ones. */
+function nameFlow(_deps: PipelineDeps, { exchange, user }: ServerRequest): undefined {
+  const { connection } = exchange;
+  connection.flow = user.name === ANONYMOUS.name ? connection.unknownFlow : user.name;
+}
+
 /** Steps before the handler. The requests of a batch take them together (decision 0066). */
 const STEPS: readonly Step[] = [
-  ({ joinBatch }) => joinBatch(),
+  ({ joinBatch }, { exchange }) => joinBatch(exchange.connection.flow),
   authenticate,
   impersonate,
+  nameFlow,
   ({ audit }, request) => request.openRecord(audit),
   limit,
   authorize,
@@ -166,29 +174,4 @@ export function createPipeline(deps: PipelineDeps, options: PipelineOptions): Pi
         if (request.isLong || which === 'all') request.abort(shuttingDown());
     },
   };
-}
-
-/** Maximum batch size; a larger batch would take longer than a turn of the event loop may. */
-const MOST = 32;
-
-/** Request batches: requests that arrive in one turn of the event loop are processed in step with each other. The
- *  code of a request's path exceeds the CPU's instruction cache. One after the other, each request loads all of it
- *  anew; in a batch, each step runs for all requests before the next one starts (decision 0066).
- *  @param defer schedules a task for the end of this turn's arrivals
- *  @returns a function that each request awaits before its first step */
-export function createRequestBatches(defer: (task: () => void) => void): () => Promise<void> {
-  let waiting: (() => void)[] = [];
-
-  function go(): void {
-    const group = waiting.slice(0, MOST);
-    waiting = waiting.slice(MOST);
-    if (waiting.length > 0) defer(go);
-    for (const start of group) start();
-  }
-
-  return () =>
-    new Promise((resolve) => {
-      waiting.push(resolve);
-      if (waiting.length === 1) defer(go);
-    });
 }
