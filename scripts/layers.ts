@@ -53,8 +53,8 @@ export const LAYERS: Readonly<Record<string, Layers>> = {
     ['bin.ts', 'demo'],
   ],
   'control-plane-lite': [
-    ['kit', 'patch', 'store', 'version.ts', 'webhooks'],
-    ['encryption', 'resources'],
+    ['kit', 'patch', 'store', 'version.ts'],
+    ['encryption', 'resources', 'webhooks'],
     ['agents', 'apply', 'authn', 'cache'],
     ['authz', 'flow-control', 'quota', 'resource-metrics'],
     ['admission', 'http'],

@@ -17,10 +17,13 @@ export class AgentSuccession {
   replace(agent: Agent): void {
     const former = this.current;
     this.#agents = [agent, ...this.#agents];
-    void former.close().then(() => {
-      const [newest, ...others] = this.#agents;
-      this.#agents = [newest, ...others.filter((each) => each !== former)];
-    });
+    void this.#end(former);
+  }
+
+  async #end(former: Agent): Promise<void> {
+    await former.close();
+    const [newest, ...others] = this.#agents;
+    this.#agents = [newest, ...others.filter((each) => each !== former)];
   }
 
   /** Aborts all requests. */
