@@ -101,8 +101,10 @@ async function sourceOfOutcome(
   { resource, shape }: Showing,
   { stored, object, isLarge: isLargeObject = false }: Outcome,
 ): Promise<Source> {
-  if (stored !== undefined)
-    return sourceOf(resource, await loadedForm(stored, resource, shape, turnOf(request)));
+  if (stored !== undefined) {
+    const form = isLarge(stored.json) ? await loadedForm(stored, resource, shape, turnOf(request)) : stored;
+    return sourceOf(resource, form);
+  }
   if (!isLargeObject) return plainSource(object);
   return writtenSource(object, await finishInTurns(writeJsonSteps(object), turnOf(request)));
 }
@@ -204,8 +206,10 @@ export function createContent(given: ContentDeps): Content {
     },
     async cached(request, resource, entry) {
       const showing = showingOf(request, resource, vocabulary);
-      const form = loadedForm(entry, resource, showing.shape, turnOf(request));
-      const source = sourceOf(resource, form instanceof Promise ? await form : form);
+      const form = isLarge(entry.json)
+        ? await loadedForm(entry, resource, showing.shape, turnOf(request))
+        : entry;
+      const source = sourceOf(resource, form);
       return show(deps, request, showing, 200, source instanceof Promise ? await source : source);
     },
     plain: (request, status, object) => ({ kind: 'bytes', status, ...encodePlain(request, object) }),

@@ -13,7 +13,7 @@ import {
 } from '#api/protobuf/envelope.ts';
 import { META_PACKAGE } from '#api/schema/registry.ts';
 import type { CachedObject } from '../cache/contract.ts';
-import type { Turn } from '../kit/yield.ts';
+import { isLarge, type Turn } from '../kit/yield.ts';
 import { apiVersionOf } from '../resources/facts.ts';
 import { type EncodeDeps, itemText, messageOf, reform, type Showing, tableOptions } from './encode.ts';
 import { loadedForm } from './loaded-form.ts';
@@ -60,11 +60,11 @@ async function eachInTurns(
     const round = items.slice(start, start + ROUND);
     const converted = takesTime(resource) ? await sourcesOf(resource, round) : [];
     for (const [at, item] of round.entries()) {
-      const loading = takesTime(resource) ? item : loadedForm(item, resource, shape, turn);
-      const form = loading instanceof Promise ? await loading : loading;
+      const loads = isLarge(item.json) && !takesTime(resource);
+      const form = loads ? await loadedForm(item, resource, shape, turn) : item;
       const waiting = work(converted[at] ?? sourceNow(resource, form), start + at);
       if (waiting !== undefined) await waiting;
-      if (loading === item && performance.now() - turnStart < TURN_MS) continue;
+      if (!loads && performance.now() - turnStart < TURN_MS) continue;
       await turn();
       turnStart = performance.now();
     }

@@ -1,6 +1,6 @@
 /** Large stored objects, parsed in turns before they are encoded. */
 import type { StoredForm } from '../cache/contract.ts';
-import { isLarge, type Turn } from '../kit/yield.ts';
+import type { Turn } from '../kit/yield.ts';
 import type { ApiObject, Resource } from '../resources/contract.ts';
 import type { Shape } from './negotiation.ts';
 import { isStoredForm } from './source.ts';
@@ -9,17 +9,8 @@ import { isStoredForm } from './source.ts';
 const isShownAsStored = (resource: Resource, { as, mediaType }: Shape): boolean =>
   as === 'object' && mediaType !== 'protobuf' && isStoredForm(resource);
 
-/** Returns the form itself unless it is large; then one that holds its object, if the representation needs it. */
-export function loadedForm(
-  stored: StoredForm,
-  resource: Resource,
-  shape: Shape,
-  turn: Turn,
-): StoredForm | Promise<StoredForm> {
-  return isLarge(stored.json) ? loadInTurns(stored, resource, shape, turn) : stored;
-}
-
-async function loadInTurns(
+/** Returns a form that holds the object, if the representation needs it. */
+export async function loadedForm(
   stored: StoredForm,
   resource: Resource,
   shape: Shape,

@@ -14,12 +14,11 @@ import {
 } from './connection/listener.ts';
 import type { ApiRequest, Handler, PathRoute, RequestInfo } from './contract.ts';
 import { createInFlight, type InFlightOptions } from './limits/in-flight.ts';
-import { createRequestBatches } from './limits/request-batches.ts';
 import { createRequestMetrics } from './metrics/request-metrics.ts';
 import type { Authenticate } from './pipeline/authenticate.ts';
 import type { Authorize } from './pipeline/authorize.ts';
 import type { BrowserPolicy } from './pipeline/browser.ts';
-import { createPipeline, type PipelineDeps } from './pipeline/pipeline.ts';
+import { createPipeline, createRequestBatches, type PipelineDeps } from './pipeline/pipeline.ts';
 import { createRouter } from './pipeline/router.ts';
 import type { Auditor } from './request/server-request.ts';
 import { type EncodeStatus, encodeStatusAsJson } from './response/status-response.ts';

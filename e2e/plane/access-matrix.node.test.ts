@@ -116,9 +116,12 @@ const WITH_BODY = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 const READ_TYPES = [...TYPES.slice(0, 3), 'application/json;stream=watch', 'text/plain'];
 const PARALLEL = 32;
 
-/** No admitted request has an effect. */
-function target({ path }: Place, method: string): string {
-  if (method === 'WATCH') return `${path}?watch=true&timeoutSeconds=1`;
+/** No admitted request has an effect. A watch ends soon; any other request has the time that it takes. */
+function target({ path, requested }: Place, method: string): string {
+  if (method === 'WATCH') {
+    const end = requested(method).verb === 'watch' ? '&timeoutSeconds=1' : '';
+    return `${path}?watch=true${end}`;
+  }
   return WITH_BODY.has(method) ? `${path}?dryRun=All` : path;
 }
 

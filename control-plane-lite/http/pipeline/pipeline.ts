@@ -1,6 +1,7 @@
 /** Request pipeline: the steps of a request, in order, and the requests in flight. The same for HTTP/1.1, HTTP/2
  *  and upgrades: nothing is written to a connection, and no byte of an upgraded one is passed on, before the
  *  request was authorized. Source: access control, document 2, introduction; audit and limits, document 1 §7. */
+import type { Clock } from '#api/kit/clock.ts';
 import { asError } from '#api/kit/errno.ts';
 import { createTransientSet } from '#api/kit/transient.ts';
 import { ANONYMOUS } from '../../authn/users.ts';
@@ -29,7 +30,7 @@ export type PipelineDeps = AuthenticateDeps &
     readonly metrics: RequestMetrics;
     /** Handles all resource paths, below a group and version. */
     readonly resources: Handler;
-    /** Awaited before the first step (`limits/request-batches.ts`). */
+    /** Awaited before the first step (`createRequestBatches`). */
     readonly joinBatch: (flow: string) => Promise<void>;
   };
 
@@ -173,5 +174,73 @@ export function createPipeline(deps: PipelineDeps, options: PipelineOptions): Pi
       for (const request of requests.values())
         if (request.isLong || which === 'all') request.abort(shuttingDown());
     },
+  };
+}
+
+/** Maximum batch size; a larger batch would take longer than a turn of the event loop may. */
+const MOST = 32;
+/** Maximum requests of one client in a batch while others have requests too. */
+const MOST_OF_ONE = 4;
+/** A client counts as one of several for this time after its last request, in ms. */
+const RECENT_MS = 10_000;
+
+export interface RequestBatchDeps {
+  readonly clock: Pick<Clock, 'monotonic'>;
+  /** Schedules a task for the end of this turn's arrivals. */
+  readonly defer: (task: () => void) => void;
+}
+
+/** Requests that arrive in one turn of the event loop take their steps together. The code of a request's path exceeds the
+ *  CPU's instruction cache: one after the other, each request loads all of it anew; in a batch, each step runs for all
+ *  requests before the next one starts (decision 0066). Clients take turns for the places in a batch, so that one client's
+ *  flood delays another's request by a short batch (decision 0147).
+ *  @returns a function that each request awaits before its first step; `flow` names its client */
+export function createRequestBatches({ clock, defer }: RequestBatchDeps): (flow: string) => Promise<void> {
+  // In the order of their turns: a flow that was served moves to the end.
+  const flows = new Map<string, (() => void)[]>();
+  let lastFlow: string | undefined;
+  let sharedUntilMs = Number.NEGATIVE_INFINITY;
+  let isDue = false;
+
+  /** Removes the next requests of the flow whose turn it is. */
+  function takeTurn(most: number): readonly (() => void)[] {
+    const [turn] = flows;
+    if (turn === undefined) return [];
+    const [flow, waiting] = turn;
+    const taken = waiting.splice(0, most);
+    flows.delete(flow);
+    if (waiting.length > 0) flows.set(flow, waiting);
+    return taken;
+  }
+
+  function nextBatch(): readonly (() => void)[] {
+    const mostOfOne = clock.monotonic() < sharedUntilMs ? MOST_OF_ONE : MOST;
+    const batch: (() => void)[] = [];
+    for (let turns = flows.size; turns > 0 && batch.length < MOST; turns -= 1) {
+      batch.push(...takeTurn(Math.min(mostOfOne, MOST - batch.length)));
+    }
+    return batch;
+  }
+
+  function go(): void {
+    const batch = nextBatch();
+    isDue = flows.size > 0;
+    if (isDue) defer(go);
+    for (const start of batch) start();
+  }
+
+  return (flow) => {
+    if (flow !== lastFlow) {
+      if (lastFlow !== undefined) sharedUntilMs = clock.monotonic() + RECENT_MS;
+      lastFlow = flow;
+    }
+    return new Promise((resolve) => {
+      const waiting = flows.get(flow);
+      if (waiting === undefined) flows.set(flow, [resolve]);
+      else waiting.push(resolve);
+      if (isDue) return;
+      isDue = true;
+      defer(go);
+    });
   };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createRequestBatches } from './request-batches.ts';
+import { createRequestBatches } from './pipeline.ts';
 
 interface Setup {
   readonly steps: string[];
