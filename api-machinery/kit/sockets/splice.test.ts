@@ -17,15 +17,15 @@ async function connection(): Promise<readonly [Socket, Socket]> {
   const port = typeof address === 'object' && address !== null ? address.port : 0;
   const accepted = once(server, 'connection');
   const peer = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
-  const [spliced] = (await accepted) as [Socket];
+  const [inner] = (await accepted) as [Socket];
   const stack = new AsyncDisposableStack();
   stack.defer(() => void server.close());
-  for (const socket of [peer, spliced]) {
+  for (const socket of [peer, inner]) {
     socket.on('error', () => undefined);
     stack.defer(() => void socket.destroy());
   }
   disposables.push(stack);
-  return [peer, spliced];
+  return [peer, inner];
 }
 
 interface Spliced {
@@ -119,5 +119,5 @@ test('a client that is gone ends the connection of the program', async () => {
   client.resetAndDestroy();
   await ended;
   program.end();
-  await over;
+  await expect(over).resolves.toBeUndefined();
 });
