@@ -13,7 +13,7 @@ import { planeRows, UPSTREAM_ROWS } from './plane/rows.ts';
 import { setUpPlane } from './plane/setup.ts';
 import { setUpUpstream } from './plane/upstream.ts';
 import { withReferences } from './reference.ts';
-import { retention } from './retention/rows.ts';
+import { retention, retentionContainerd } from './retention/rows.ts';
 import { setUpRetention } from './retention/setup.ts';
 import type { RowOn } from './row.ts';
 import { adoption } from './rows/adoption.ts';
@@ -73,7 +73,7 @@ const groups = (fleet: FleetSize): readonly Group[] => [
   groupOf([agentStart, podStart, containerRestart, manyPods, idleCpu, memory, adoption], setUpBench),
   groupOf([volumesCold, volumesRestart, usageCpu], setUpVolumes),
   groupOf([evictionKill, evictionSignals], setUpEviction),
-  groupOf([retention], setUpRetention),
+  groupOf([retention, retentionContainerd], setUpRetention),
   groupOf(planeRows('embedded'), (stack, say) => setUpPlane('embedded', stack, say)),
   groupOf(planeRows('etcd'), (stack, say) => setUpPlane('etcd', stack, say)),
   groupOf([metricsScrape], setUpScrape),
@@ -84,10 +84,11 @@ const groups = (fleet: FleetSize): readonly Group[] => [
 const PODS_OF_AN_AGENT = LARGE.pods / LARGE.agents;
 
 /** Rows that run only on request, by their own name or that of the group: the fleet takes minutes and the
- *  whole machine, and upstream's program may have to be built. */
+ *  whole machine, upstream's program may have to be built, and thousands of real pods take half an hour. */
 const ON_REQUEST: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ['fleet', new Set(FLEET_ROWS.map(({ name }) => name))],
   ['upstream', new Set(UPSTREAM_ROWS.map(({ name }) => name))],
+  ['containerd', new Set([retentionContainerd.name])],
 ]);
 const setOf = (row: RowFacts): string | undefined =>
   [...ON_REQUEST].find(([, names]) => names.has(row.name))?.[0];

@@ -2,7 +2,7 @@
  *  It has the images `local/pause:1` and `local/busybox:1`. Tests use unique names and remove their pods.
  *  The programs that they start come from a bundle, see prepare-programs.ts. */
 import type { TestProject } from 'vitest/node';
-import { removeAbandonedCgroups, removeAbandonedContainerds } from './abandoned.ts';
+import { removeAbandonedCgroups, removeAbandonedFolders } from './abandoned.ts';
 import { startTestContainerd } from './containerd.ts';
 import { prepareTestPrograms } from './prepare-programs.ts';
 
@@ -17,7 +17,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   if (process.getuid?.() !== 0) {
     throw new Error('the node tests run real containers and need root: run `npm test` as root or with sudo');
   }
-  await removeAbandonedContainerds();
+  const { errors } = await removeAbandonedFolders();
+  for (const { message } of errors) console.warn(message);
   await removeAbandonedCgroups();
   const instance = await startTestContainerd();
   try {

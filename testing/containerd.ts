@@ -8,7 +8,7 @@ import type { ImageArchive } from '#agent/runtime/managed/image-archive.ts';
 import { buildLocalImages, importImages } from '#agent/runtime/managed/images.ts';
 import { removeManagedContainerd } from '#agent/runtime/managed/remove.ts';
 import { type Logger, silentLogger } from '#api/kit/logger.ts';
-import { claimFolder } from './abandoned.ts';
+import { containerdIn } from './abandoned.ts';
 import { createTempDir } from './temp.ts';
 
 export interface TestContainerd extends AsyncDisposable {
@@ -44,14 +44,10 @@ async function mountDisk(dir: string, sizeMiB: number): Promise<void> {
 export async function startTestContainerd(options: TestContainerdOptions = {}): Promise<TestContainerd> {
   const log = options.log ?? silentLogger;
   const { path: folder } = await createTempDir();
-  await claimFolder(folder);
-  const networkName = folder.slice('/tmp/'.length);
-  const socketPath = `${folder}/c.sock`;
+  const location = containerdIn(folder);
+  const { networkName, socketPath } = location;
   const managed = {
-    rootDir: `${folder}/root`,
-    stateDir: `${folder}/state`,
-    socketPath,
-    networkName,
+    ...location,
     log,
     restart: options.restart ?? true,
   };

@@ -1,5 +1,6 @@
 /** Temporary directories with paths short enough for unix sockets. */
 import { mkdtemp, rm } from 'node:fs/promises';
+import { recordOwner } from './owners.ts';
 
 export interface TempDir extends AsyncDisposable {
   readonly path: string;
@@ -9,6 +10,7 @@ export interface TempDir extends AsyncDisposable {
  *  dir = await createTempDir()`. Unmount everything below it first. */
 export async function createTempDir(prefix = 'na-'): Promise<TempDir> {
   const path = await mkdtemp(`/tmp/${prefix}`);
+  await recordOwner(path);
   return {
     path,
     [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true, maxRetries: 3 }),

@@ -3,7 +3,7 @@ import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { removeCgroupTree } from '#agent/runtime/managed/cgroup-tree.ts';
 import { containerdLayout } from '#agent/runtime/managed/layout.ts';
-import { removeSandboxes, unmountUnder } from '#agent/runtime/managed/purge.ts';
+import { isAlive, removeSandboxes, unmountUnder } from '#agent/runtime/managed/purge.ts';
 import { removeManagedContainerd } from '#agent/runtime/managed/remove.ts';
 import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
@@ -34,7 +34,9 @@ export async function stopDemo(deps: StopDeps, layout: DemoLayout): Promise<void
 
 /** Removes pods through a running containerd if possible, so that their network rules are removed too. */
 async function removeManaged(deps: StopDeps, layout: DemoLayout): Promise<void> {
-  if (!(await exists(containerdLayout(layout.containerd).dataDir))) return;
+  const containerd = containerdLayout(layout.containerd);
+  // Its pods run on when its directory was deleted.
+  if (!(await exists(containerd.dataDir)) && !(await isAlive(containerd))) return;
   await removeManagedContainerd({ ...layout.containerd, networkName: layout.name, log: deps.log });
   deps.say('pods, containers and containerd removed');
 }

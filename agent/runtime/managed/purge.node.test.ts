@@ -1,4 +1,6 @@
+import { execFile } from 'node:child_process';
 import { access, readdir, readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { silentLogger } from '#api/kit/logger.ts';
 import { CONTAINERD_CRI_NAMESPACE } from '#api/vocabulary.ts';
@@ -6,8 +8,8 @@ import { connectRuntime } from '#cri/client/connection.ts';
 import { startTestContainerd, type TestContainerd } from '../../../testing/containerd.ts';
 import { eventually } from '../../../testing/wait.ts';
 import { bridgeName } from './network.ts';
-import { isShimOf, listProcesses } from './process.ts';
-import { purgeContainerd } from './purge.ts';
+import { isShimOf, listProcesses, readProcess } from './process.ts';
+import { purgeContainerd, type SandboxRemover } from './purge.ts';
 
 interface RunningPod {
   readonly containerID: string;
@@ -16,13 +18,13 @@ interface RunningPod {
 }
 
 /** A pod on the pod network with one sleeping container. */
-async function runPod(instance: TestContainerd): Promise<RunningPod> {
+async function runPod(instance: TestContainerd, name = 'p'): Promise<RunningPod> {
   const connection = connectRuntime({ endpoint: instance.endpoint, log: silentLogger });
   onTestFinished(() => connection.close());
   const { runtime } = connection;
   await connection.whenConnected();
   const config = {
-    metadata: { name: 'p', namespace: 'n', uid: 'u', attempt: 0 },
+    metadata: { name, namespace: 'n', uid: name, attempt: 0 },
     logDirectory: `${instance.folder}/logs`,
     linux: {},
   };
@@ -85,6 +87,56 @@ describe('purgeContainerd', () => {
     if (!alive) process.kill(instance.containerd.pid ?? 0, 'SIGKILL');
     await instance.purge();
     expect(await leftovers(instance, pod)).toEqual([]);
+  });
+
+  test.each<[string, readonly ('rootDir' | 'stateDir')[], boolean]>([
+    ['its images and metadata', ['rootDir'], false],
+    ['its state', ['stateDir'], false],
+    ['both', ['rootDir', 'stateDir'], false],
+    ['both, while it runs', ['rootDir', 'stateDir'], true],
+  ])('leaves nothing behind of an instance that has lost %s', async (_, lost, alive) => {
+    const instance = await startTestContainerd({ restart: false });
+    onTestFinished(() => instance.purge());
+    const pod = await runPod(instance);
+    const { layout, pid = 0 } = instance.containerd;
+    if (!alive) {
+      process.kill(pid, 'SIGKILL');
+      await eventually(async () => (await readProcess(pid)) === undefined);
+    }
+    // Mount points stay: they are busy.
+    for (const folder of lost)
+      await promisify(execFile)('rm', ['-rf', layout[folder]]).catch(() => undefined);
+    expect(await leftovers(instance, pod)).not.toEqual([]);
+    await instance.purge();
+    expect(await leftovers(instance, pod)).toEqual([]);
+  });
+
+  test('leaves nothing behind of pods that the runtime fails to remove, and removes the others through it', async () => {
+    const instance = await startTestContainerd({ restart: false });
+    onTestFinished(() => instance.purge());
+    const pods = [await runPod(instance, 'stuck'), await runPod(instance, 'other')];
+    const connection = connectRuntime({ endpoint: instance.endpoint, log: silentLogger });
+    onTestFinished(() => connection.close());
+    const { runtime } = connection;
+    const { items } = await runtime.listPodSandbox({});
+    const stuck = items.find(({ metadata }) => metadata?.name === 'stuck')?.id;
+    const removed: string[] = [];
+    const { layout } = instance.containerd;
+    const networkName = instance.folder.slice('/tmp/'.length);
+    const remover: SandboxRemover = {
+      listPodSandbox: (request) => runtime.listPodSandbox(request),
+      stopPodSandbox: (request) =>
+        request.podSandboxId === stuck
+          ? Promise.reject(new Error('its network namespace is gone'))
+          : runtime.stopPodSandbox(request),
+      async removePodSandbox(request) {
+        removed.push(request.podSandboxId ?? '');
+        return runtime.removePodSandbox(request);
+      },
+    };
+    await purgeContainerd({ log: silentLogger, runtime: remover }, { layout, networkName });
+    expect(removed).toEqual(items.map(({ id }) => id).filter((id) => id !== stuck));
+    for (const pod of pods) expect(await leftovers(instance, pod)).toEqual([]);
   });
 
   test('succeeds with nothing to remove', async () => {

@@ -48,9 +48,7 @@ export async function purgeContainerd(deps: PurgeDeps, options: PurgeOptions): P
       errors.push(new Error(`${what} failed`, { cause: thrown }));
     }
   };
-  const { runtime } = deps;
-  if (runtime !== undefined)
-    await attempt('removing pods', async () => void (await removeSandboxes(runtime)));
+  await removePodsProperly(deps);
   await attempt('stopping processes', () => endEverything(layout));
   await attempt('unmounting', () => unmountUnder([layout.stateDir, layout.rootDir]));
   await attempt('removing the bridge', () => removeBridge(bridgeName(options.networkName)));
@@ -64,8 +62,20 @@ export async function purgeContainerd(deps: PurgeDeps, options: PurgeOptions): P
     throw new AggregateError(errors, 'the managed containerd was not removed completely');
 }
 
+/** A runtime that has lost its state cannot remove every pod. The steps that follow remove the same pods from
+ *  the machine; only the address translation rules of such a pod are left. */
+async function removePodsProperly({ runtime, log }: PurgeDeps): Promise<void> {
+  if (runtime === undefined) return;
+  try {
+    await removeSandboxes(runtime);
+  } catch (thrown) {
+    log.warn({ err: asError(thrown) }, 'Failed to remove pods through their runtime; removing their remains');
+  }
+}
+
 /** Stops and removes the selected pod sandboxes with their containers, all unless given; returns their
- *  number. */
+ *  number.
+ *  @throws AggregateError after the others were removed, naming each that was not */
 export async function removeSandboxes(
   runtime: SandboxRemover,
   isWanted: (sandbox: PodSandbox) => boolean = () => true,
@@ -73,14 +83,27 @@ export async function removeSandboxes(
   const { items } = await runtime.listPodSandbox({});
   const queue = items.filter(isWanted).map((sandbox) => sandbox.id);
   const total = queue.length;
+  const errors: Error[] = [];
   const worker = async (): Promise<void> => {
     for (let id = queue.pop(); id !== undefined; id = queue.pop()) {
-      await runtime.stopPodSandbox({ podSandboxId: id });
-      await runtime.removePodSandbox({ podSandboxId: id });
+      try {
+        await runtime.stopPodSandbox({ podSandboxId: id });
+        await runtime.removePodSandbox({ podSandboxId: id });
+      } catch (cause) {
+        errors.push(new Error(`pod sandbox ${id} was not removed`, { cause }));
+      }
     }
   };
   await Promise.all(Array.from({ length: REMOVALS_AT_ONCE }, worker));
+  if (errors.length > 0)
+    throw new AggregateError(errors, `${errors.length} of ${total} pods were not removed`);
   return total;
+}
+
+/** Reports whether the instance, or a shim of it, runs. */
+export async function isAlive(layout: ContainerdLayout): Promise<boolean> {
+  const all = await listProcesses();
+  return all.some((each) => isContainerdOf(each, layout.configPath) || isShimOf(each, layout.socketPath));
 }
 
 /** Kills containerd, its shims and their containers, and removes the cgroups of the containers. */

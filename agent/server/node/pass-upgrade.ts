@@ -4,7 +4,7 @@ import { type ClientRequest, type IncomingMessage, request as requestHttp, STATU
 import { request as requestHttps } from 'node:https';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+import { splice } from '#api/kit/sockets/splice.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 
 export interface ProxiedUpgrade {
@@ -117,20 +117,8 @@ export async function passUpgrade(upgrade: ProxiedUpgrade, signal: AbortSignal):
   client.write(formatHead(response), 'latin1');
   if (head.length > 0) client.write(head);
   if (upgrade.head.length > 0) runtime.write(upgrade.head);
-  for (const socket of [client, runtime]) {
-    // The other direction may still send data.
-    socket.allowHalfOpen = true;
-    socket.setMaxListeners(30);
-  }
   if (idleMs > 0 && client instanceof Socket) client.setTimeout(idleMs, () => client.destroy());
-  try {
-    await Promise.all([pipeline(client, runtime), pipeline(runtime, client)]);
-  } catch {
-    // One peer broke the connection; destroying both sockets notifies the other.
-  } finally {
-    client.destroy();
-    runtime.destroy();
-  }
+  await splice(client, runtime);
 }
 
 /** Sends a plain HTTP response to an upgrade request. */

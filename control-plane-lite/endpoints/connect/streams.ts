@@ -1,6 +1,7 @@
 /** Streams of a pod (exec, attach, port-forward): authorized requests are piped to the agent of its node byte
  *  by byte. Only protocols that no runtime speaks are translated: the newest WebSocket subprotocols. */
 import type { Clock } from '#api/kit/clock.ts';
+import { splice } from '#api/kit/sockets/splice.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import {
   PORT_FORWARD_TUNNEL,
@@ -10,7 +11,7 @@ import {
 } from '#api/vocabulary.ts';
 import type { Target } from '../../agents/agents.ts';
 import type { ApiRequest, RawExchange, RawResponse } from '../../http/contract.ts';
-import { proxyRequest, splice } from '../../http/proxy/proxy.ts';
+import { proxyRequest } from '../../http/proxy/proxy.ts';
 import { readSubprotocols } from '../../http/request/subprotocols.ts';
 import { acceptClient, byteStreamOf } from './accept-websocket.ts';
 import { type Dialed, dialSpdy } from './dial-spdy.ts';
@@ -74,7 +75,7 @@ async function runTunnel(
   const abort = (): void => void socket.destroy();
   request.signal.addEventListener('abort', abort, { once: true });
   // Whichever side disconnects, the other one sees the end of its connection.
-  await splice(bytes, socket).catch(() => undefined);
+  await splice(bytes, socket);
   request.signal.removeEventListener('abort', abort);
 }
 

@@ -11,12 +11,13 @@ import {
 } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { Socket } from 'node:net';
-import { type Duplex, Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ConnectionOptions } from 'node:tls';
 import { type Clock, systemClock } from '#api/kit/clock.ts';
 import { asError, errorCode } from '#api/kit/errno.ts';
 import { messageOf } from '#api/kit/error-chain.ts';
+import { splice } from '#api/kit/sockets/splice.ts';
 import { NO_RESPONSE, type Waits } from '#api/kit/waits.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import type { ApiRequest, RawExchange, RawResponse } from '../contract.ts';
@@ -201,22 +202,6 @@ function formatHead(response: IncomingMessage, auditId: string): string {
     head += `${headers[index]}: ${headers[index + 1]}\r\n`;
   }
   return `${head}\r\n`;
-}
-
-/** Pipes bytes both ways until both sides have ended; the end of one side is propagated to the other. */
-export async function splice(client: Duplex, target: Duplex): Promise<void> {
-  for (const socket of [client, target]) {
-    // The other direction may still have data to send.
-    socket.allowHalfOpen = true;
-    // Both pipelines add listeners to both sockets, in addition to those of earlier owners.
-    socket.setMaxListeners(30);
-  }
-  try {
-    await Promise.all([pipeline(client, target), pipeline(target, client)]);
-  } finally {
-    client.destroy();
-    target.destroy();
-  }
 }
 
 async function runUpgrade(
