@@ -27,8 +27,6 @@ export interface PlaneChild extends AsyncDisposable {
   vitals(): Promise<Vitals>;
   /** Longest CPU time that blocked its event loop since the last call. */
   stallMs(): Promise<number>;
-  /** CPU time that its thread takes for a fixed piece of work: more on a slower machine. */
-  paceMs(): Promise<number>;
   /** Bytes of its heap that nothing holds, and that collections of the new generation alone have left; frees them. */
   garbage(): Promise<number>;
 }
@@ -108,11 +106,6 @@ export async function startPlaneChild(dir: string, flags: readonly string[] = []
     async stallMs() {
       const response = reported(child, 'stall', complaints);
       child.send('stall');
-      return (await response).ms;
-    },
-    async paceMs() {
-      const response = reported(child, 'pace', complaints);
-      child.send('pace');
       return (await response).ms;
     },
     async garbage() {

@@ -8,8 +8,7 @@ export type Report =
   | { readonly kind: 'ready'; readonly url: string; readonly platconfigFile: string }
   | { readonly kind: 'vitals'; readonly vitals: Vitals }
   | { readonly kind: 'garbage'; readonly bytes: number }
-  | { readonly kind: 'stall'; readonly ms: number }
-  | { readonly kind: 'pace'; readonly ms: number };
+  | { readonly kind: 'stall'; readonly ms: number };
 
 export interface Vitals {
   readonly rssBytes: number;
@@ -70,21 +69,8 @@ function garbage(): number {
   return heapUsed - process.memoryUsage().heapUsed;
 }
 
-const PACE_MEMBERS = 60_000;
-/** The clock of processor time ticks every few milliseconds, so that one piece alone is too short to be measured. */
-const PACE_PIECES = 10;
-const paceText = `{${Array.from({ length: PACE_MEMBERS }, (_, index) => `"key-${index}":"v"`).join()}}`;
-
-/** Processor time that this machine takes right now for a fixed piece of work. */
-function pace(): number {
-  const startMs = threadMs();
-  for (let piece = 0; piece < PACE_PIECES; piece += 1) JSON.parse(paceText);
-  return (threadMs() - startMs) / PACE_PIECES;
-}
-
 process.on('message', (requested) => {
   if (requested === 'stall') report({ kind: 'stall', ms: stall() });
-  else if (requested === 'pace') report({ kind: 'pace', ms: pace() });
   else if (requested === 'garbage') report({ kind: 'garbage', bytes: garbage() });
   else if (requested === 'vitals') report({ kind: 'vitals', vitals: vitals() });
   else void server.close(AbortSignal.abort()).then(() => process.exit());

@@ -9,11 +9,8 @@ export interface Stall {
   readonly ms: number;
 }
 
-/** Maximum time that a request may block the thread, on a machine of the reference pace. */
+/** Maximum time that a request may block the thread. */
 const MOST_MS = 50;
-/** Pace (`paceMs`) of the idle machine for which the maximum is meant. A slower or busier one takes more processor time for
- *  everything, up to twice as much. */
-const REFERENCE_PACE_MS = 16;
 /** Attempts per request; the shortest stall counts, since compilation and garbage collection are not its own. */
 const ATTEMPTS = 5;
 
@@ -29,9 +26,6 @@ async function stallOf(
   await send(plane, ask, random);
   return plane.stallMs();
 }
-
-const mostNow = async (plane: PlaneChild): Promise<number> =>
-  MOST_MS * Math.max(1, (await plane.paceMs()) / REFERENCE_PACE_MS);
 
 /** Sends each request alone.
  *  @param undoes by the names of requests that have an effect once only: what makes them repeatable
@@ -51,7 +45,7 @@ export async function measureStalls(
       ms = Math.min(ms, await stallOf(plane, ask, random, before));
     }
     if (ms > longest.ms) longest = { what, ms };
-    if (ms > MOST_MS && ms > (await mostNow(plane))) tooLong.push({ what, ms });
+    if (ms > MOST_MS) tooLong.push({ what, ms });
   }
   return { longest, tooLong };
 }
