@@ -15,6 +15,7 @@ import {
   installPaths,
   PODS_UNIT,
 } from './paths.ts';
+import { removePacketRules } from './packet-rules.ts';
 import { removePodCgroups } from './pod-cgroups.ts';
 import { commandScript, copyProgram } from './program.ts';
 import type { Systemctl } from './systemctl.ts';
@@ -103,7 +104,10 @@ export async function uninstall(deps: InstallDeps, options: UninstallOptions): P
     await deps.systemctl([...rootFlag(options.root), 'disable', ...units]);
     if (options.root === '/') await stopUnits(deps, units);
   }
-  if (options.root === '/') await removePodCgroups(deps, { note: paths.podsCgroupNote });
+  if (options.root === '/') {
+    await removePodCgroups(deps, { note: paths.podsCgroupNote });
+    await removePacketRules(deps, { note: paths.packetRulesNote });
+  }
   if (options.root === '/' && options.purge && units.includes(CONTAINERD_UNIT)) {
     await removeManagedContainerd({ ...INSTALLED_CONTAINERD, log: deps.log });
   }

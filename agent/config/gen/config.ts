@@ -26,11 +26,11 @@ export interface AgentConfig {
   readonly featureGates: Readonly<Record<string, boolean>>;
   /** Maximum interval between two syncs of a pod without changes. Milliseconds. */
   readonly syncFrequency: number;
-  /** Start the pods of the local sources once, then exit. */
+  /** Start the pods of the local sources once, then exit; the exit code is 1 if a pod does not start. No servers, no API server. */
   readonly runOnce: boolean;
-  /** File that is locked while the agent runs, so that only one agent runs at a time. */
+  /** File that is locked while the agent runs; another agent with the same file waits. */
   readonly lockFile: string;
-  /** Exit when another process requests the lock file. */
+  /** Exit when another process opens or removes the lock file. */
   readonly exitOnLockContention: boolean;
   /** OOM score adjustment of the agent's own process. */
   readonly oomScoreAdj: number;
@@ -112,17 +112,17 @@ export interface AgentConfig {
   readonly clusterDomain: string;
   /** Resolver file for pods with dnsPolicy Default; empty for none. */
   readonly resolvConf: string;
-  /** Address range for pods in standalone mode. */
+  /** Address range for pods in standalone mode, for the managed network and the runtime; one for each address family. A joined node has the range of its API server. */
   readonly podCIDR: string;
-  /** How a pod reaches itself through its service. */
+  /** How a pod of the managed network reaches itself through its service. */
   readonly hairpinMode: 'promiscuous-bridge' | 'hairpin-veth' | 'none';
-  /** Ensure that the utility iptables rules exist. */
+  /** Establish the chains of packet rules that service proxies and network plugins share, and again when they are removed. */
   readonly makeIPTablesUtilChains: boolean;
   /** Bit of the packet mark for SNAT; the proxy must use the same. */
   readonly iptablesMasqueradeBit: number;
   /** Bit of the packet mark for dropping; must differ from the masquerade bit. */
   readonly iptablesDropBit: number;
-  /** Destinations outside this range are masqueraded. */
+  /** Pods of the managed network keep their address towards this range; every other destination sees that of the node. Has an effect only when set. */
   readonly nonMasqueradeCidr: string;
   /** Maximum number of pods on this node. */
   readonly maxPods: number;

@@ -22,6 +22,8 @@ import { createApiObjects } from './objects.ts';
 export interface ApiSubsystem extends AsyncDisposable {
   readonly parts: ServerParts;
   readonly access: ServerAccess;
+  /** The node as the server has it. */
+  readonly node: Pick<ApiNode, 'node' | 'onChange'>;
   /** Runs all communication with the server, until the signal fires.
    *  @throws CertificateError if the agent can never join */
   run(
@@ -80,6 +82,7 @@ export async function createApiSubsystem(
       ended: (pod, status) => statuses.ended(pod, status),
     },
     access: accessOf(clients, apiNode),
+    node: apiNode,
     async run(podSubsystem, signal) {
       const { manager, sources, volumes } = podSubsystem;
       local = () =>
