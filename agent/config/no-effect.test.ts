@@ -27,9 +27,12 @@ test('settings without effect are named in one line, and never as deprecated', a
   ]);
 });
 
-test.each([['--really-crash-for-testing=false'], ['--cloud-config=']])('%s equals the actual behaviour', async (flag) => {
-  expect((await load([flag])).warnings).toEqual([]);
-});
+test.each([['--really-crash-for-testing=false'], ['--cloud-config=']])(
+  '%s equals the actual behaviour',
+  async (flag) => {
+    expect((await load([flag])).warnings).toEqual([]);
+  },
+);
 
 test('every setting without effect is marked in the help and in the view of the configuration', async () => {
   const [help, { config, origins }] = await Promise.all([renderHelp(), load([])]);

@@ -7,6 +7,7 @@ import { findProgram, findRuntimePrograms } from '#agent/runtime/managed/program
 import { removeManagedContainerd } from '#agent/runtime/managed/remove.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { restartAgent, restartDeps } from './agent-unit.ts';
+import { removePacketRules } from './packet-rules.ts';
 import {
   AGENT_UNIT,
   CONTAINERD_UNIT,
@@ -15,7 +16,6 @@ import {
   installPaths,
   PODS_UNIT,
 } from './paths.ts';
-import { removePacketRules } from './packet-rules.ts';
 import { removePodCgroups } from './pod-cgroups.ts';
 import { commandScript, copyProgram } from './program.ts';
 import type { Systemctl } from './systemctl.ts';

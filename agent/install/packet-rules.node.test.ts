@@ -3,11 +3,11 @@ import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createFakeClock } from '#api/kit/clock.ts';
-import { silentLogger } from '#api/kit/logger.ts';
 import { establishRules, maintainRules, removeRules } from '#agent/network/maintain-rules.ts';
 import { createPacketFilter, type PacketFilter } from '#agent/network/packet-filter.ts';
 import { rulesNotePath, writeRulesNote } from '#agent/network/rules-note.ts';
+import { createFakeClock } from '#api/kit/clock.ts';
+import { silentLogger } from '#api/kit/logger.ts';
 import type { RunProgram } from '#volumes/programs/contract.ts';
 import { createRunProgram } from '#volumes/programs/run-program.ts';
 import { createTempDir } from '../../testing/temp.ts';
@@ -17,11 +17,15 @@ const holder = spawn('unshare', ['--net', 'sh', '-c', 'echo in; exec sleep infin
   stdio: ['ignore', 'pipe', 'inherit'],
 });
 const run = createRunProgram();
-const inside = (...args: readonly string[]): readonly string[] => [`--net=/proc/${holder.pid}/ns/net`, ...args];
+const inside = (...args: readonly string[]): readonly string[] => [
+  `--net=/proc/${holder.pid}/ns/net`,
+  ...args,
+];
 let filter: PacketFilter;
 
 const options = {
-  prefix: 'PLAT', platform: 'plat',
+  prefix: 'PLAT',
+  platform: 'plat',
   bits: { masquerade: 14, drop: 15 },
   unmasqueraded: [{ source: '10.88.1.0/24', destination: '10.0.0.0/8' }],
 };

@@ -79,12 +79,15 @@ export async function maintainRules(
       } catch (thrown) {
         if (signal.aborted) break;
         // A machine may lack a family or the programs: reported once.
-        if (!failed.has(family)) log.warn({ err: asError(thrown), family }, 'Failed to establish packet rules');
+        if (!failed.has(family))
+          log.warn({ err: asError(thrown), family }, 'Failed to establish packet rules');
         failed.add(family);
       }
     }
     const over = new AbortController();
-    const pause = sleep(clock, CHECK_INTERVAL_MS, AbortSignal.any([signal, over.signal])).catch(() => undefined);
+    const pause = sleep(clock, CHECK_INTERVAL_MS, AbortSignal.any([signal, over.signal])).catch(
+      () => undefined,
+    );
     await Promise.race([pause, early.promise]);
     over.abort();
   }

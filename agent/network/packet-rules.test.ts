@@ -21,7 +21,9 @@ describe('chains', () => {
       { source: '10.88.1.0/24', destination: '0.0.0.0/0' },
       { source: 'fd00::/64', destination: '10.0.0.0/8' },
     ];
-    expect(wantedChains({ prefix: 'PLAT', platform: 'plat', bits: undefined, unmasqueraded }, 'ipv4')).toEqual([
+    expect(
+      wantedChains({ prefix: 'PLAT', platform: 'plat', bits: undefined, unmasqueraded }, 'ipv4'),
+    ).toEqual([
       {
         table: 'nat',
         name: 'PLAT-NON-MASQ',
@@ -29,7 +31,9 @@ describe('chains', () => {
         from: [{ chain: 'POSTROUTING' }],
       },
     ]);
-    expect(wantedChains({ prefix: 'PLAT', platform: 'plat', bits: undefined, unmasqueraded }, 'ipv6')).toEqual([]);
+    expect(
+      wantedChains({ prefix: 'PLAT', platform: 'plat', bits: undefined, unmasqueraded }, 'ipv6'),
+    ).toEqual([]);
   });
 });
 

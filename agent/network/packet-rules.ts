@@ -113,7 +113,9 @@ interface SavedTable {
 /** Parses one table as `iptables-save -t` prints it. */
 function parseTable(text: string): SavedTable {
   const lines = text.split('\n');
-  const chains = new Set(lines.flatMap((line) => (line.startsWith(':') ? [line.slice(1).split(' ', 1)[0] ?? ''] : [])));
+  const chains = new Set(
+    lines.flatMap((line) => (line.startsWith(':') ? [line.slice(1).split(' ', 1)[0] ?? ''] : [])),
+  );
   return {
     chains,
     rulesOf: (chain) => {

@@ -2,8 +2,8 @@
  *  nothing itself. Source: upstream's run-once mode, release 1.24. */
 import type { Pod, PodStatus } from '#api/gen/core-v1.ts';
 import type { Clock } from '#api/kit/clock.ts';
-import { podFullName, podIdentity } from '../pod-identity/identity.ts';
 import { formatFieldError } from '#api/meta/field-error.ts';
+import { podFullName, podIdentity } from '../pod-identity/identity.ts';
 import { formatOrigin } from '../sources/report.ts';
 import type { DesiredState } from '../sources/types.ts';
 import type { PodEntry } from './slot.ts';

@@ -30,7 +30,10 @@ export async function runPodNetwork(
     try {
       await adapt?.();
       if (podCidr === '') return;
-      await connection.runtime.updateRuntimeConfig({ runtimeConfig: { networkConfig: { podCidr } } }, { signal });
+      await connection.runtime.updateRuntimeConfig(
+        { runtimeConfig: { networkConfig: { podCidr } } },
+        { signal },
+      );
       log.debug({ podCidr }, 'Address range of pods sent to the runtime');
     } catch (thrown) {
       if (!signal.aborted) log.warn({ err: asError(thrown), podCidr }, 'Failed to update pod network');

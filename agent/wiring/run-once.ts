@@ -51,8 +51,7 @@ export async function runOnce(
     const outcome = untilStartedOnce(
       {
         clock: base.clock,
-        outcome: () =>
-          runOnceOutcome(sources.current(), (namespace, name) => manager.find(namespace, name)),
+        outcome: () => runOnceOutcome(sources.current(), (namespace, name) => manager.find(namespace, name)),
         onChange: (listener) => {
           const ends = [base.changes.add(listener), sources.onChange(listener)];
           return () => ends.forEach((end) => end());

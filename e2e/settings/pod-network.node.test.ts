@@ -35,7 +35,8 @@ test('pods have addresses of --pod-cidr, and the bridge is as --hairpin-mode say
   const record = await readNetworkRecord(runtime.socketPath);
   const bridge = record?.bridge ?? '';
   expect(bridge).toBe(bridgeName(record?.name ?? ''));
-  const flagsOf = async (): Promise<number> => Number(await readFile(`/sys/class/net/${bridge}/flags`, 'utf8'));
+  const flagsOf = async (): Promise<number> =>
+    Number(await readFile(`/sys/class/net/${bridge}/flags`, 'utf8'));
 
   await using agent = await TestAgent.create({
     endpoint: runtime.endpoint,

@@ -87,11 +87,14 @@ describe('bridgeName', () => {
 });
 
 describe('choicesOfConflist', () => {
-  test.each(HAIRPIN_MODES.map((mode) => [mode] as const))('finds what renderConflist wrote: %s', (hairpinMode) => {
-    const subnets = ['10.88.3.0/24', 'fd00:1::/64'];
-    const text = renderConflist({ name: 'n', bridge: 'b', subnets, hairpinMode, leaseDir: '/l' });
-    expect(choicesOfConflist(text)).toEqual({ subnets, hairpinMode });
-  });
+  test.each(HAIRPIN_MODES.map((mode) => [mode] as const))(
+    'finds what renderConflist wrote: %s',
+    (hairpinMode) => {
+      const subnets = ['10.88.3.0/24', 'fd00:1::/64'];
+      const text = renderConflist({ name: 'n', bridge: 'b', subnets, hairpinMode, leaseDir: '/l' });
+      expect(choicesOfConflist(text)).toEqual({ subnets, hairpinMode });
+    },
+  );
 
   test('finds nothing in another text', () => {
     expect(choicesOfConflist('{"plugins":[]}')).toBeUndefined();

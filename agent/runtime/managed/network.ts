@@ -122,7 +122,9 @@ export type NetworkChoice = Pick<PodNetwork, 'subnets' | 'hairpinMode'>;
 
 /** Returns the choices of an existing configuration list, or undefined when there are none to retain. */
 export function choicesOfConflist(text: string): NetworkChoice | undefined {
-  const subnets = [...text.matchAll(/"subnet":\s*"([0-9a-fA-F.:]{2,39}\/\d{1,3})"/g)].map((found) => found[1] ?? '');
+  const subnets = [...text.matchAll(/"subnet":\s*"([0-9a-fA-F.:]{2,39}\/\d{1,3})"/g)].map(
+    (found) => found[1] ?? '',
+  );
   if (subnets.length === 0) return undefined;
   if (/"promiscMode":\s*true/.test(text)) return { subnets, hairpinMode: 'promiscuous-bridge' };
   return { subnets, hairpinMode: /"hairpinMode":\s*true/.test(text) ? 'hairpin-veth' : 'none' };
