@@ -41,7 +41,8 @@ export async function runAgent(given: AgentConfig, extras: RunExtras): Promise<n
   for (const warning of extras.warnings) log.warn({}, warning);
   const { signal: stop, contended } = stopSignal(log);
   try {
-    await using _lockFile = await acquireLockFile(config, log, stop, contended);
+    await using held = new AsyncDisposableStack();
+    held.use(await acquireLockFile(config, log, stop, contended));
     await using lock = await lockRoot(config.rootDir).catch((thrown: unknown) => {
       throw rootDirError(asError(thrown), config.rootDir, process.getuid?.());
     });

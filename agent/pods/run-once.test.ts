@@ -90,7 +90,11 @@ describe('wait for the pods', () => {
     const changes = createListeners('test');
     const state: { outcome: RunOnceOutcome | undefined } = { outcome: undefined };
     const stop = new AbortController();
-    const deps = { clock, outcome: () => state.outcome, onChange: changes.add };
+    const deps = {
+      clock,
+      outcome: () => state.outcome,
+      onChange: (listener: () => void) => changes.add(listener),
+    };
     return { clock, changes, state, stop, done: untilStartedOnce(deps, stop.signal) };
   };
   const pending = { started: [], failed: [], pending: ['default/a'] };

@@ -26,12 +26,12 @@ function setUp(first: readonly string[]) {
           // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- no other call is used
           runtime: { updateRuntimeConfig } as Partial<RuntimeService> as RuntimeService,
           whenConnected: () => Promise.resolve(),
-          onStateChange: states.add,
+          onStateChange: (listener) => states.add(listener),
         },
         adapt,
         log: silentLogger,
       },
-      { current: () => ranges.value, onChange: changes.add },
+      { current: () => ranges.value, onChange: (listener) => changes.add(listener) },
       stop.signal,
     );
   return { states, changes, calls, ranges, stop, called, run };

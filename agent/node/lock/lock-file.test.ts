@@ -51,7 +51,7 @@ test('a request for the lock file is reported to the holder', async () => {
   const contended = Promise.withResolvers<void>();
   const first = await acquire({ exits: true, contended: contended.resolve });
   const other = await open(path(), 'r');
-  await contended.promise;
+  await expect(contended.promise).resolves.toBeUndefined();
   await other.close();
   await first[Symbol.asyncDispose]();
 });
@@ -66,5 +66,5 @@ test('a lock file in a missing directory is an error that names the flag', async
 test('no lock file is no lock', async () => {
   const options = { lockFile: '', exitOnLockContention: false };
   const lock = await acquireLockFile(options, silentLogger, never, () => undefined);
-  await lock[Symbol.asyncDispose]();
+  await expect(lock[Symbol.asyncDispose]()).resolves.toBeUndefined();
 });

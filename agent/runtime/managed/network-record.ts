@@ -2,6 +2,7 @@
  *  by it the network configuration to adapt. */
 import { readFile } from 'node:fs/promises';
 import { asError, hasCode } from '#api/kit/errno.ts';
+import { isObject } from '#api/kit/object.ts';
 import type { PodNetwork } from './network.ts';
 
 export interface NetworkRecord extends Pick<PodNetwork, 'name' | 'bridge' | 'leaseDir'> {
@@ -20,8 +21,8 @@ export const networkRecordPath = (socketPath: string): string => `${socketPath}.
 
 function parseRecord(text: string): NetworkRecord | undefined {
   const value: unknown = JSON.parse(text);
-  if (typeof value !== 'object' || value === null) return undefined;
-  const { name, bridge, leaseDir, conflistPath } = value as Readonly<Record<string, unknown>>;
+  if (!isObject(value)) return undefined;
+  const { name, bridge, leaseDir, conflistPath } = value;
   const isRecord =
     typeof name === 'string' &&
     typeof bridge === 'string' &&

@@ -120,7 +120,10 @@ export async function createNetworkSubsystem(
     await untilReloaded(base, runtimeSubsystem, subnets);
     log.info({ subnets, hairpinMode }, 'Pod network updated');
   };
-  const managed = record === undefined ? undefined : { subnets: () => subnets, onChange: changes.add };
+  const managed =
+    record === undefined
+      ? undefined
+      : { subnets: () => subnets, onChange: (listener: () => void) => changes.add(listener) };
   const adaptManaged = record === undefined ? undefined : () => adapt(record);
   await adaptManaged?.().catch((thrown: unknown) => {
     log.warn({ err: asError(thrown) }, 'Failed to update pod network');
