@@ -5,7 +5,7 @@ import type { Logger } from '#api/kit/logger.ts';
 import type { ProcessLogger } from '#api/kit/logging/process-logger.ts';
 import type { AgentConfig } from './config/gen/config.ts';
 import type { Origins } from './config/origin.ts';
-import { createAgentLog } from './node/agent-log.ts';
+import { createAgentLog } from './node/log/agent-log.ts';
 import { keepKernelDefaults } from './node/kernel-defaults.ts';
 import { acquireLockFile } from './node/lock/lock-file.ts';
 import { lockRoot, RootLockedError } from './node/lock/root-lock.ts';
