@@ -29,6 +29,7 @@ import {
 } from './decide.ts';
 import { createUseTracker, type UseTracker } from './in-use.ts';
 import { createMaintenance } from './maintenance.ts';
+import { createMeasure } from './measure.ts';
 import { podsOnDisk } from './pods-on-disk.ts';
 import { createRemoteBinds } from './remote-binds.ts';
 import { createSetUp, type SetUpVolume, uidOf, undoServices } from './set-up.ts';
@@ -99,6 +100,7 @@ export function createVolumeManager(
     actual.set(podUID, volumes.set(volume.mounted.name, volume));
   }
 
+  const measure = createMeasure(host);
   const unmount = createUnmount({
     clock,
     rootDir,
@@ -106,7 +108,7 @@ export function createVolumeManager(
     tasks,
     undo: (podUID) => {
       actual.delete(podUID);
-      return undo.pod(podUID);
+      return measure.unmount(podUID, () => undo.pod(podUID));
     },
     done: (podUID) => inUse.release(podUID),
   });
@@ -126,7 +128,9 @@ export function createVolumeManager(
             await folder();
             keep(podUID, await setUp(pod, desired, inner));
           });
-        await (kind === 'refresh' ? work(signal) : attempts.run(podUID, name, work, signal));
+        const measured = (inner: AbortSignal): Promise<void> =>
+          measure.mount(podUID, name, desired.volume, () => work(inner));
+        await (kind === 'refresh' ? work(signal) : attempts.run(podUID, name, measured, signal));
         if (kind === 'setUp') log.debug({ podUID, volume: name }, 'Volume set up');
         return undefined;
       } catch (thrown) {

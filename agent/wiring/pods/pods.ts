@@ -118,6 +118,7 @@ export async function createPodSubsystem(
     runtimeName: () => runtimeSubsystem.identity.name(),
     keepTerminatedVolumes: config.keepTerminatedPodVolumes,
     changed: () => base.changes.notify(),
+    metrics: base.podMetrics,
   });
   const { refuse, waiting } = await createAdmissionSubsystem(base, { server, resources, pods });
   const parts = { createWorker, records, claims, volumes, volumeRefresh, resources, server, event, refuse };
