@@ -32,24 +32,24 @@ test('calls of the runtime are counted with their errors and durations', () => {
 
 describe('volumes', () => {
   test.each([
-    [{ name: 'a', emptyDir: {} }, 'plat.io/empty-dir'],
-    [{ name: 'a', secret: { secretName: 's' } }, 'plat.io/secret'],
-    [{ name: 'a', persistentVolumeClaim: { claimName: 'c' } }, 'plat.io/persistent-claim'],
-    [undefined, 'plat.io/unknown'],
+    [{ name: 'a', emptyDir: {} }, 'test.io/empty-dir'],
+    [{ name: 'a', secret: { secretName: 's' } }, 'test.io/secret'],
+    [{ name: 'a', persistentVolumeClaim: { claimName: 'c' } }, 'test.io/persistent-claim'],
+    [undefined, 'test.io/unknown'],
   ])('%j has plugin %s', (volume, plugin) => {
-    expect(pluginNameOf(volume, 'plat.io')).toBe(plugin);
+    expect(pluginNameOf(volume, 'test.io')).toBe(plugin);
   });
 
   test('are counted as desired and as set up', () => {
     const registry = createMetricsRegistry();
     const volume = { name: 'a', emptyDir: {} };
-    const metrics = createVolumeMetrics(registry, { domain: 'plat.io', desired: () => [volume] });
+    const metrics = createVolumeMetrics(registry, { domain: 'test.io', desired: () => [volume] });
     metrics.operationDone(volume, 'mount', 5, true);
     metrics.operationDone(volume, 'mount', 5, false);
     const count = (state: string): string | undefined =>
-      new RegExp(`total_volumes\\{plugin_name="plat.io/empty-dir",state="${state}_state_of_world"\\} (\\d+)`).exec(
-        registry.text(),
-      )?.[1];
+      new RegExp(
+        `total_volumes\\{plugin_name="test.io/empty-dir",state="${state}_state_of_world"\\} (\\d+)`,
+      ).exec(registry.text())?.[1];
     expect([count('desired'), count('actual')]).toEqual(['1', '1']);
     metrics.operationDone(volume, 'unmount', 5, false);
     expect(count('actual')).toBe('0');

@@ -23,7 +23,7 @@ const BUCKETS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600] as co
 
 const PLUGIN_BY_SOURCE: ReadonlyMap<string, string> = new Map(Object.entries(PLUGINS));
 
-/** Returns the plugin name of a volume: `plat.io/empty-dir`. That of a claim is the claim's, whatever volume it is
+/** Returns the plugin name of a volume: the domain and `/empty-dir`. That of a claim is the claim's, whatever volume it is
  *  bound to. */
 export function pluginNameOf(volume: Volume | undefined, domain: string): string {
   const source = Object.keys(volume ?? {}).find((key) => key !== 'name') ?? 'unknown';

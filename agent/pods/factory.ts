@@ -4,12 +4,12 @@ import type { Waits } from '#api/kit/waits.ts';
 import { qosClass } from '#api/schema/qos-class.ts';
 import type { MountedVolume, VolumeManager } from '#volumes/contract/volume-manager.ts';
 import type { PodCgroups } from '../cgroups/pod-cgroups.ts';
+import type { PodMetrics } from '../metrics/pod-metrics.ts';
 import { type IdentifiedPod, type PodIdentity, podFullName } from '../pod-identity/identity.ts';
 import type { ProbeManager } from '../probes/manager.ts';
 import type { ProbeMemory } from '../probes/memory.ts';
 import { probeTargets } from '../probes/targets.ts';
 import type { ManifestOrigin } from '../sources/types.ts';
-import type { PodMetrics } from '../metrics/pod-metrics.ts';
 import { measurePod } from './measure-pod.ts';
 import { createContainerKiller, type KillDeps } from './operations/kill-container.ts';
 import {

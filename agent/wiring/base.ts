@@ -18,8 +18,8 @@ import { hostAddresses, instanceId } from '../node/node-facts.ts';
 import { loadNodeSettings, type NodeSettings } from '../node/node-settings.ts';
 import { createNodePressure, type NodePressure } from '../node/pressure.ts';
 import { prefixedRegistry } from '../resources/prefixed-metrics.ts';
-import { AGENT_VERSION, agentCommit } from '../version.ts';
 import { createShutdownState, type ShutdownState } from '../shutdown/state.ts';
+import { AGENT_VERSION, agentCommit } from '../version.ts';
 
 /** Release of upstream whose behavior the agent has. */
 const RELEASE = { major: '1', minor: '24' } as const;
@@ -71,7 +71,11 @@ export async function createBase(
   const events = createEventRecorder({ clock, log, node, vocabulary });
   const plainMetrics = createMetricsRegistry();
   const metrics = prefixedRegistry(plainMetrics, vocabulary.agentComponent);
-  addBuildInfo(plainMetrics, vocabulary.apiService, { ...RELEASE, version: AGENT_VERSION, commit: agentCommit() });
+  addBuildInfo(plainMetrics, vocabulary.apiService, {
+    ...RELEASE,
+    version: AGENT_VERSION,
+    commit: agentCommit(),
+  });
   const changes = createListeners('pod changes');
   const tidy = createTidy();
   const pressure = createNodePressure();

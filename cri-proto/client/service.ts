@@ -60,7 +60,9 @@ function createUnary(deps: ServiceDeps, fact: RpcFact): ServiceMethod {
     const bytes = requestType.encode(request);
     const ended = deps.observe?.(fact.rpc);
     try {
-      const response = decode(await deps.channel.unary(fact.path, bytes, { signal: options.signal, timeoutMs }));
+      const response = decode(
+        await deps.channel.unary(fact.path, bytes, { signal: options.signal, timeoutMs }),
+      );
       ended?.(undefined);
       return response;
     } catch (thrown) {

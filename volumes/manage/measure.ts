@@ -14,7 +14,10 @@ export interface Measure {
   readonly unmount: (podUID: string, work: () => Promise<void>) => Promise<void>;
 }
 
-export function createMeasure({ clock, operationDone }: Pick<VolumeHost, 'clock' | 'operationDone'>): Measure {
+export function createMeasure({
+  clock,
+  operationDone,
+}: Pick<VolumeHost, 'clock' | 'operationDone'>): Measure {
   if (operationDone === undefined) {
     return { mount: (_podUID, _name, _volume, work) => work(), unmount: (_podUID, work) => work() };
   }

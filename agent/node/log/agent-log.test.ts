@@ -54,19 +54,22 @@ const messagesIn = async (link: string): Promise<readonly string[] | null> =>
 test.each([
   [false, ['"info"', '"warning"', '"error"'], ['"warning"', '"error"']],
   [true, ['"info"'], ['"warning"']],
-])('a directory has a file and a link for each severity; --one-output=%s', async (oneOutput, infos, warnings) => {
-  const logDir = join(dir, 'sub');
-  const log = createAgentLog(settings({ logFile: '', logDir, oneOutput }), {});
-  log.info({}, 'info');
-  log.warn({}, 'warning');
-  log.error({}, 'error');
-  process.emit('exit', 0);
-  expect(await messagesIn(join(logDir, 'nodeagent.INFO'))).toEqual(infos);
-  expect(await messagesIn(join(logDir, 'nodeagent.WARNING'))).toEqual(warnings);
-  expect(await messagesIn(join(logDir, 'nodeagent.ERROR'))).toEqual(['"error"']);
-  const [file] = (await readdir(logDir)).filter((name) => name.includes('.log.ERROR.'));
-  expect(await readlink(join(logDir, 'nodeagent.ERROR'))).toBe(file);
-});
+])(
+  'a directory has a file and a link for each severity; --one-output=%s',
+  async (oneOutput, infos, warnings) => {
+    const logDir = join(dir, 'sub');
+    const log = createAgentLog(settings({ logFile: '', logDir, oneOutput }), {});
+    log.info({}, 'info');
+    log.warn({}, 'warning');
+    log.error({}, 'error');
+    process.emit('exit', 0);
+    expect(await messagesIn(join(logDir, 'nodeagent.INFO'))).toEqual(infos);
+    expect(await messagesIn(join(logDir, 'nodeagent.WARNING'))).toEqual(warnings);
+    expect(await messagesIn(join(logDir, 'nodeagent.ERROR'))).toEqual(['"error"']);
+    const [file] = (await readdir(logDir)).filter((name) => name.includes('.log.ERROR.'));
+    expect(await readlink(join(logDir, 'nodeagent.ERROR'))).toBe(file);
+  },
+);
 
 test('files of a directory are rotated, and the current and the previous one are retained', async () => {
   const logDir = join(dir, 'sub');
@@ -95,7 +98,10 @@ test('lines have the location of their call with --add-dir-header', async () => 
 
 test('a line has a stack trace with --log-backtrace-at', async () => {
   const write = (name: string, more: Partial<LogSettings>): void =>
-    createAgentLog(settings({ logFile: join(dir, name), skipHeaders: false, ...more }), {}).error({}, 'first');
+    createAgentLog(settings({ logFile: join(dir, name), skipHeaders: false, ...more }), {}).error(
+      {},
+      'first',
+    );
   write('a.log', { addDirHeader: true });
   const location = / log\/(?<at>agent-log\.test\.ts:\d+)\]/.exec(await readFile(join(dir, 'a.log'), 'utf8'));
   write('b.log', { logBacktraceAt: location?.groups?.['at'] ?? '' });

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { serverRefusal } from '../../admission/server-admission.ts';
 import { metadataText } from '../../api-client/object-fields.ts';
 import { runReflector } from '../../api-client/watch/reflector.ts';
+import { featureEnabled } from '../../config/feature-gates.ts';
 import { createMirrorReconciler } from '../../pods-api/mirror-reconciler.ts';
 import { createPodStore } from '../../pods-api/pod-store.ts';
 import { createStatusWriter } from '../../pods-api/status-writer.ts';
@@ -78,7 +79,11 @@ export async function createApiSubsystem(
       attacher: csi.attacher,
       expander: createApiExpander(base, client, stop),
       refuse: (wanted, others) =>
-        serverRefusal(wanted, others, { node: apiNode.node(), osLabel: `${vocabulary.domain}/os` }),
+        serverRefusal(wanted, others, {
+          node: apiNode.node(),
+          osLabel: `${vocabulary.domain}/os`,
+          identifiesOS: featureEnabled(config, 'IdentifyPodOS'),
+        }),
       ended: (pod, status) => statuses.ended(pod, status),
     },
     access: accessOf(clients, apiNode),

@@ -198,7 +198,11 @@ function createProbes(
   event: PodEvent,
   onChange: (podUID: string) => void,
 ): ProbeManager {
-  const run = createProbeRunner({ execSync, ...probeIdentity(base) });
+  const run = createProbeRunner({
+    execSync,
+    ...probeIdentity(base),
+    grpcProbes: featureEnabled(base.config, 'GRPCContainerProbe'),
+  });
   return createProbeManager(
     { clock: base.clock, run, onChange, event },
     { probeGracePeriod: featureEnabled(base.config, 'ProbeTerminationGracePeriod') },

@@ -34,7 +34,10 @@ export function createVolumes(
   const flexDrivers = createFlexDrivers({ run, dir: config.volumePluginDir, nodeName: node });
   const metrics = createVolumeMetrics(plainMetrics, {
     domain: vocabulary.domain,
-    desired: () => pods().entries().flatMap(({ pod }) => pod.spec?.volumes ?? []),
+    desired: () =>
+      pods()
+        .entries()
+        .flatMap(({ pod }) => pod.spec?.volumes ?? []),
   });
   const volumes = createVolumeManager({
     operationDone: metrics.operationDone,

@@ -7,7 +7,7 @@ describe('location', () => {
     ['at start (file:///src/agent/images/puller.ts:42:7)', 'images/puller.ts:42'],
     ['at file:///src/agent/images/puller.ts:42:7', 'images/puller.ts:42'],
     ['at start (file:///usr/lib/dist/nodeagent.js:1:48213)', 'dist/nodeagent.js:48213'],
-    ['at new Promise (<anonymous>)', '/:0'],
+    ['at new Promise (<anonymous>)', '/:<anonymous>'],
   ])('of %s', (frame, location) => {
     expect(locationOf(frame)).toBe(location);
   });

@@ -7,13 +7,15 @@ export interface Caller {
   readonly stack: string;
 }
 
-const FRAME = /\(?(?<path>[^\s()?]+)(?:\?[^\s():]*)?:(?<line>\d{1,9}):(?<column>\d{1,9})\)?$/;
 /** Frames of a stack trace; Node's default of ten is too short for asynchronous code. */
 const FRAMES = 32;
 
 /** Returns the location of a frame. A bundled program has few lines, so its column is the number. */
 export function locationOf(frame: string): string {
-  const { path = '', line = '0', column = '0' } = FRAME.exec(frame)?.groups ?? {};
+  const place = frame.endsWith(')') ? frame.slice(frame.lastIndexOf('(') + 1, -1) : frame.split(' ').at(-1);
+  const parts = (place ?? '').split(':');
+  const [column = '', line = ''] = parts.splice(-2).toReversed();
+  const [path = ''] = parts.join(':').split('?', 1);
   const [file = '', folder = ''] = path.split('/').toReversed();
   return `${folder}/${file}:${file.endsWith('.ts') ? line : column}`;
 }
@@ -26,7 +28,10 @@ export function callerOf(callee: (...args: never[]) => unknown): Caller {
   const holder: { stack?: string } = {};
   Error.captureStackTrace(holder, callee);
   Error.stackTraceLimit = limit;
-  const frames = (holder.stack ?? '').split('\n').slice(1).map((line) => line.trim());
+  const frames = (holder.stack ?? '')
+    .split('\n')
+    .slice(1)
+    .map((line) => line.trim());
   return { location: locationOf(frames[0] ?? ''), stack: frames.join('\n') };
 }
 
