@@ -47,9 +47,9 @@ export function openLogFile(path: string, { maxBytes, flushMs, header, next }: L
       if (severityOf(line, severity) >= 2) file.flushSync();
       if (maxBytes === 0 || bytes < maxBytes) return;
       file.flushSync();
-      const path = next();
-      file.reopen(path);
-      bytes = sizeOf(path);
+      const nextPath = next();
+      file.reopen(nextPath);
+      bytes = sizeOf(nextPath);
       put(header());
     },
   };

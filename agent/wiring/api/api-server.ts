@@ -1,6 +1,6 @@
 /** Wires everything that uses the API server. Loaded only by an agent that has one. */
 import { join } from 'node:path';
-import { serverRefusal } from '../../admission/server-admission.ts';
+import { type NodeFacts, serverRefusal } from '../../admission/server-admission.ts';
 import { metadataText } from '../../api-client/object-fields.ts';
 import { runReflector } from '../../api-client/watch/reflector.ts';
 import { featureEnabled } from '../../config/feature-gates.ts';
@@ -44,6 +44,11 @@ function accessOf(
   };
 }
 
+const fitSettings = ({ config, vocabulary }: Base): Omit<NodeFacts, 'node'> => ({
+  osLabel: `${vocabulary.domain}/os`,
+  identifiesOS: featureEnabled(config, 'IdentifyPodOS'),
+});
+
 /** @throws ClientConfigError, CertificateError */
 export async function createApiSubsystem(
   base: Base,
@@ -79,11 +84,7 @@ export async function createApiSubsystem(
       attacher: csi.attacher,
       expander: createApiExpander(base, client, stop),
       refuse: (wanted, others) =>
-        serverRefusal(wanted, others, {
-          node: apiNode.node(),
-          osLabel: `${vocabulary.domain}/os`,
-          identifiesOS: featureEnabled(config, 'IdentifyPodOS'),
-        }),
+        serverRefusal(wanted, others, { node: apiNode.node(), ...fitSettings(base) }),
       ended: (pod, status) => statuses.ended(pod, status),
     },
     access: accessOf(clients, apiNode),

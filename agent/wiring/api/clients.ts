@@ -101,16 +101,16 @@ function measureExpiry(
   renewals: Renewals,
 ): void {
   let known: number | undefined;
-  const read = (): void => {
-    opening
-      .then(async (certificates) => {
-        known = await certificates.notAfterMs();
-      })
-      .catch((err: unknown) => log.debug({ err }, 'Validity of the client certificate not read'));
+  const read = async (): Promise<void> => {
+    try {
+      known = await (await opening).notAfterMs();
+    } catch (err) {
+      log.debug({ err }, 'Validity of the client certificate not read');
+    }
   };
   addCertificateMetric(metrics, 'client', { notAfterMs: () => known, nowMs: () => clock.now() });
-  renewals.onRenewed(read);
-  read();
+  renewals.onRenewed(() => void read());
+  void read();
 }
 
 interface Renewals {

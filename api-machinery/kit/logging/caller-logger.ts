@@ -11,50 +11,19 @@ export interface CallerOptions {
   readonly backtraceAt: string;
 }
 
-/** Adds the location of the call to the fields, and a stack trace where it is requested. */
-export class CallerLogger implements ProcessLogger {
-  readonly #out: Logger;
-  readonly #options: CallerOptions;
+type Level = 'error' | 'warn' | 'info' | 'debug' | 'trace';
+type Log = (fields: object, message: string) => void;
 
-  readonly #verbosity: Pick<ProcessLogger, 'setVerbosity'>;
+/** Adds the location of the call to the fields, and a stack trace where it is requested.
+ *  @param out decides which lines are written */
+export function createCallerLogger(
+  out: Logger,
+  options: CallerOptions,
+  verbosity: Pick<ProcessLogger, 'setVerbosity'>,
+): ProcessLogger {
+  const { isShown, backtraceAt } = options;
 
-  /** @param out decides which lines are written */
-  constructor(out: Logger, options: CallerOptions, verbosity: Pick<ProcessLogger, 'setVerbosity'>) {
-    this.#out = out;
-    this.#options = options;
-    this.#verbosity = verbosity;
-  }
-
-  error(fields: object, message: string): void {
-    this.#out.error(this.#located(fields, CallerLogger.prototype.error), message);
-  }
-
-  warn(fields: object, message: string): void {
-    this.#out.warn(this.#located(fields, CallerLogger.prototype.warn), message);
-  }
-
-  info(fields: object, message: string): void {
-    this.#out.info(this.#located(fields, CallerLogger.prototype.info), message);
-  }
-
-  debug(fields: object, message: string): void {
-    this.#out.debug(this.#located(fields, CallerLogger.prototype.debug), message);
-  }
-
-  trace(fields: object, message: string): void {
-    this.#out.trace(this.#located(fields, CallerLogger.prototype.trace), message);
-  }
-
-  child(fields: object): Logger {
-    return new CallerLogger(this.#out.child(fields), this.#options, this.#verbosity);
-  }
-
-  setVerbosity(verbosity: number): void {
-    this.#verbosity.setVerbosity(verbosity);
-  }
-
-  #located(fields: object, callee: (fields: object, message: string) => void): object {
-    const { isShown, backtraceAt } = this.#options;
+  function located(fields: object, callee: Log): object {
     const { location, stack } = callerOf(callee);
     return {
       ...fields,
@@ -62,4 +31,19 @@ export class CallerLogger implements ProcessLogger {
       ...(isAt(location, backtraceAt) ? { stack } : {}),
     };
   }
+
+  function logAt(level: Level): Log {
+    const log: Log = (fields, message) => out[level](located(fields, log), message);
+    return log;
+  }
+
+  return {
+    error: logAt('error'),
+    warn: logAt('warn'),
+    info: logAt('info'),
+    debug: logAt('debug'),
+    trace: logAt('trace'),
+    child: (fields) => createCallerLogger(out.child(fields), options, verbosity),
+    setVerbosity: (value) => verbosity.setVerbosity(value),
+  };
 }

@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { errorChain, messageOf } from '../error-chain.ts';
 import { type GlobPart, matchesGlob } from '../glob.ts';
 import type { Logger } from '../logger.ts';
-import { CallerLogger, type CallerOptions } from './caller-logger.ts';
+import { type CallerOptions, createCallerLogger } from './caller-logger.ts';
 import type { ProcessLogger } from './contract.ts';
 import { createTextLogger, type Severity } from './text-logger.ts';
 
@@ -122,7 +122,7 @@ export function createProcessLogger(
       : createTextLogger({ now: Date.now, pid: process.pid, skipHeaders }, fields, output.write.bind(output));
   const log = new VerbosityLogger(out, thresholdOf(verbosity), modules);
   const isLocated = callers !== undefined && (callers.isShown || callers.backtraceAt !== '');
-  return isLocated ? new CallerLogger(log, callers, log) : log;
+  return isLocated ? createCallerLogger(log, callers, log) : log;
 }
 
 /** Returns name, message and causes without repetitions; the stack only of unnamed errors, which are bugs. */
