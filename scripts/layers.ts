@@ -44,6 +44,7 @@ export const LAYERS: Readonly<Record<string, Layers>> = {
       'images',
       'logs',
       'machine',
+      'metrics',
       'network',
       'pod-identity',
       'systemd',

@@ -348,21 +348,21 @@ export interface AgentConfig {
   readonly alsologtostderr: boolean;
   /** Severity from which lines go to standard error too: INFO, WARNING, ERROR, FATAL or 0 to 3. */
   readonly stderrthreshold: string;
-  /** Write each line only to the log of its own severity. */
+  /** With --log-dir, write each line only to the file of its own severity. */
   readonly oneOutput: boolean;
-  /** Directory of the log file, nodeagent.log; without --logtostderr. */
+  /** Directory of the log files, one for each severity with a link nodeagent.INFO, nodeagent.WARNING and nodeagent.ERROR; without --logtostderr. */
   readonly logDir: string;
   /** The one log file to use; without --logtostderr. */
   readonly logFile: string;
   /** Size in megabytes at which a log file is rotated, with the previous one retained; 0 is no limit. */
   readonly logFileMaxSize: Int64;
-  /** Add a stack trace when a line is logged at file:line. */
+  /** Add a stack trace to lines that are logged at file:line, as --add-dir-header shows it. */
   readonly logBacktraceAt: string;
-  /** Write the directory of the source file in each line. */
+  /** Write directory, file and line of the log call in each line; in an installed program the column of the bundle in place of the line. */
   readonly addDirHeader: boolean;
   /** Omit time, process and component from log lines. */
   readonly skipHeaders: boolean;
-  /** Omit the header of log files. */
+  /** Omit the header of log files in text format. */
   readonly skipLogHeaders: boolean;
   /** Socket of docker. */
   readonly dockerEndpoint: string;

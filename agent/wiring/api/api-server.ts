@@ -1,8 +1,9 @@
 /** Wires everything that uses the API server. Loaded only by an agent that has one. */
 import { join } from 'node:path';
-import { serverRefusal } from '../../admission/server-admission.ts';
+import { type NodeFacts, serverRefusal } from '../../admission/server-admission.ts';
 import { metadataText } from '../../api-client/object-fields.ts';
 import { runReflector } from '../../api-client/watch/reflector.ts';
+import { featureEnabled } from '../../config/feature-gates.ts';
 import { createMirrorReconciler } from '../../pods-api/mirror-reconciler.ts';
 import { createPodStore } from '../../pods-api/pod-store.ts';
 import { createStatusWriter } from '../../pods-api/status-writer.ts';
@@ -43,6 +44,11 @@ function accessOf(
   };
 }
 
+const fitSettings = ({ config, vocabulary }: Base): Omit<NodeFacts, 'node'> => ({
+  osLabel: `${vocabulary.domain}/os`,
+  identifiesOS: featureEnabled(config, 'IdentifyPodOS'),
+});
+
 /** @throws ClientConfigError, CertificateError */
 export async function createApiSubsystem(
   base: Base,
@@ -78,7 +84,7 @@ export async function createApiSubsystem(
       attacher: csi.attacher,
       expander: createApiExpander(base, client, stop),
       refuse: (wanted, others) =>
-        serverRefusal(wanted, others, { node: apiNode.node(), osLabel: `${vocabulary.domain}/os` }),
+        serverRefusal(wanted, others, { node: apiNode.node(), ...fitSettings(base) }),
       ended: (pod, status) => statuses.ended(pod, status),
     },
     access: accessOf(clients, apiNode),

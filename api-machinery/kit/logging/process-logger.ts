@@ -4,12 +4,11 @@ import { pino } from 'pino';
 import { errorChain, messageOf } from '../error-chain.ts';
 import { type GlobPart, matchesGlob } from '../glob.ts';
 import type { Logger } from '../logger.ts';
+import { type CallerOptions, createCallerLogger } from './caller-logger.ts';
+import type { ProcessLogger } from './contract.ts';
 import { createTextLogger, type Severity } from './text-logger.ts';
 
-export interface ProcessLogger extends Logger {
-  /** For this logger, its children and relatives: 0 to 3 info, 4 and 5 debug, 6 and up trace. */
-  setVerbosity(verbosity: number): void;
-}
+export type { ProcessLogger } from './contract.ts';
 
 /** Shared by a logger and all its children. */
 interface Threshold {
@@ -85,6 +84,8 @@ export interface ProcessLogOptions {
   readonly modules?: readonly ModuleVerbosity[];
   /** Omits time and process from text lines. */
   readonly skipHeaders?: boolean;
+  /** None by default. */
+  readonly callers?: CallerOptions;
 }
 
 /** Receives whole lines, including their line end. */
@@ -113,13 +114,15 @@ export function createProcessLogger(
   verbosity: number,
   fields: object,
   output: LineOutput = pino.destination({ dest: 2, sync: true }),
-  { format = 'json', modules = [], skipHeaders = false }: ProcessLogOptions = {},
+  { format = 'json', modules = [], skipHeaders = false, callers }: ProcessLogOptions = {},
 ): ProcessLogger {
   const out =
     format === 'json'
       ? jsonLogger(fields, output)
       : createTextLogger({ now: Date.now, pid: process.pid, skipHeaders }, fields, output.write.bind(output));
-  return new VerbosityLogger(out, thresholdOf(verbosity), modules);
+  const log = new VerbosityLogger(out, thresholdOf(verbosity), modules);
+  const isLocated = callers !== undefined && (callers.isShown || callers.backtraceAt !== '');
+  return isLocated ? createCallerLogger(log, callers, log) : log;
 }
 
 /** Returns name, message and causes without repetitions; the stack only of unnamed errors, which are bugs. */
