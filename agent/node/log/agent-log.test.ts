@@ -1,6 +1,7 @@
 import { mkdtemp, readdir, readFile, readlink, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { eventually } from '../../../testing/wait.ts';
 import { createAgentLog, type LogSettings } from './agent-log.ts';
 import { severityOf } from './severity.ts';
 
@@ -58,13 +59,17 @@ test.each([
   'a directory has a file and a link for each severity; --one-output=%s',
   async (oneOutput, infos, warnings) => {
     const logDir = join(dir, 'sub');
-    const log = createAgentLog(settings({ logFile: '', logDir, oneOutput }), {});
+    const { logging } = settings();
+    const often = { ...logging, flushFrequency: 10 };
+    const log = createAgentLog(settings({ logFile: '', logDir, oneOutput, logging: often }), {});
     log.info({}, 'info');
     log.warn({}, 'warning');
     log.error({}, 'error');
-    process.emit('exit', 0);
-    expect(await messagesIn(join(logDir, 'nodeagent.INFO'))).toEqual(infos);
-    expect(await messagesIn(join(logDir, 'nodeagent.WARNING'))).toEqual(warnings);
+    await eventually(async () => {
+      expect(await messagesIn(join(logDir, 'nodeagent.INFO'))).toEqual(infos);
+      expect(await messagesIn(join(logDir, 'nodeagent.WARNING'))).toEqual(warnings);
+      return true;
+    });
     expect(await messagesIn(join(logDir, 'nodeagent.ERROR'))).toEqual(['"error"']);
     const [file] = (await readdir(logDir)).filter((name) => name.includes('.log.ERROR.'));
     expect(await readlink(join(logDir, 'nodeagent.ERROR'))).toBe(file);
