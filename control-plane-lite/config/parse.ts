@@ -115,6 +115,15 @@ function crossErrors(config: ServerConfig): readonly string[] {
   for (const word of unknownControllers(config.controllers)) {
     errors.push(`--controllers: ${JSON.stringify(word)} names no controller`);
   }
+  if (!/^\d{1,9}(\.\d{1,9})?$/.test(config.horizontalPodAutoscalerTolerance)) {
+    const given = JSON.stringify(config.horizontalPodAutoscalerTolerance);
+    errors.push(
+      `--horizontal-pod-autoscaler-tolerance: ${given} is not a number from 0; use one such as 0.1`,
+    );
+  }
+  if (config.horizontalPodAutoscalerSyncPeriod === 0) {
+    errors.push('--horizontal-pod-autoscaler-sync-period: must be greater than 0');
+  }
   if (config.serviceClusterIpRange.length > 2) {
     errors.push('--service-cluster-ip-range: at most two ranges, one of each family');
   }

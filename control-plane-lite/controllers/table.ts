@@ -14,6 +14,7 @@ import { endpointSliceMirroringController } from './endpoint-slice-mirroring/con
 import { ephemeralVolumeController } from './ephemeral-volume/controller.ts';
 import { expiryController } from './expiry.ts';
 import { garbageCollector } from './garbage-collector/collector.ts';
+import { horizontalPodAutoscalerController } from './horizontal-pod-autoscaler/controller.ts';
 import { jobController } from './job/controller.ts';
 import { namespaceController } from './namespaces/controller.ts';
 import { nodeLifecycleController } from './node-lifecycle/controller.ts';
@@ -49,6 +50,7 @@ export const CONTROLLERS: readonly Controller[] = [
   endpointSliceMirroringController,
   ephemeralVolumeController,
   garbageCollector,
+  horizontalPodAutoscalerController,
   jobController,
   namespaceController,
   nodeLifecycleController,

@@ -10,6 +10,9 @@ export interface ControllerSources {
   readonly port: number;
   /** Absent: there are no aggregated servers. */
   readonly otherContent: ControllerSettings['otherContent'];
+  readonly collector: ControllerSettings['autoscaler']['collector'];
+  /** Absent: there are no aggregated servers. */
+  readonly aggregated: ControllerSettings['autoscaler']['aggregated'];
 }
 
 interface RootAuthority {
@@ -37,10 +40,18 @@ function clusterInfoOf({ config, identity }: Core, port: number): ClusterInfoSet
   };
 }
 
+const autoscalerLimits = (config: Core['config']): ControllerSettings['autoscaler']['limits'] => ({
+  syncPeriodMs: config.horizontalPodAutoscalerSyncPeriod,
+  downscaleWindowMs: config.horizontalPodAutoscalerDownscaleStabilization,
+  tolerance: Number(config.horizontalPodAutoscalerTolerance),
+  cpuInitializationMs: config.horizontalPodAutoscalerCpuInitializationPeriod,
+  initialReadinessMs: config.horizontalPodAutoscalerInitialReadinessDelay,
+});
+
 /** @throws Error that names an unreadable file */
 export async function controllerSettings(
   core: Core,
-  { port, otherContent }: ControllerSources,
+  { port, otherContent, collector, aggregated }: ControllerSources,
 ): Promise<ControllerSettings> {
   const { config, access, accountTokens, pendingCharges, identity, signers } = core;
   const root = await rootAuthority(core);
@@ -61,5 +72,6 @@ export async function controllerSettings(
     terminatedPods: config.terminatedPodGcThreshold,
     pendingCharges,
     otherContent,
+    autoscaler: { limits: autoscalerLimits(config), collector, aggregated },
   };
 }

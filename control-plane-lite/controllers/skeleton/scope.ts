@@ -5,7 +5,7 @@ import type { ApiObject, Resource } from '../../resources/contract.ts';
 import type { ResourceRegistry } from '../../resources/registry.ts';
 import type { UpdateWrite, Verbs } from '../../verbs/contract.ts';
 import type { WorkloadDeps } from '../workloads-kit/deps.ts';
-import type { Controller, KindWrites } from './declaration.ts';
+import { type Controller, type KindWrites, SUBRESOURCES, type WrittenSubresource } from './declaration.ts';
 
 /** A controller accessed a kind that it does not declare. */
 export class UndeclaredError extends Error {
@@ -107,8 +107,8 @@ export function scopeVerbs(
   observe?: UpdateObserver,
 ): Verbs {
   const declared = ({ storage }: Resource): KindWrites => writes.get(storage.prefix) ?? writesEvery ?? {};
-  const isSubresource = (name: string): name is 'status' | 'approval' | 'finalize' =>
-    name === 'status' || name === 'approval' || name === 'finalize';
+  const isSubresource = (name: string): name is WrittenSubresource =>
+    SUBRESOURCES.some((known) => known === name);
 
   /** Returns the declared fields. */
   function checkUpdate(
