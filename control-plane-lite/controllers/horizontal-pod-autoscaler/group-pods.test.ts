@@ -4,7 +4,10 @@ import type { PodMetric, ScaledPod } from './facts.ts';
 import { groupPods } from './group-pods.ts';
 
 const LIMITS = { cpuInitializationMs: 120_000, initialReadinessMs: 10_000 };
-const ready = (agoMs: number, status = 'True'): NonNullable<ScaledPod['ready']> => ({ status, sinceMs: NOW - agoMs });
+const ready = (agoMs: number, status = 'True'): NonNullable<ScaledPod['ready']> => ({
+  status,
+  sinceMs: NOW - agoMs,
+});
 
 interface Row {
   readonly title: string;

@@ -86,14 +86,16 @@ function observed(
       },
     };
   }
-  const { change } = write;
+  const { change, view } = write;
   if (typeof change !== 'function') return write;
+  // The declared fields of a scale are those of the Scale.
+  const seen = (object: ApiObject): ApiObject => view?.see(object) ?? object;
   return {
     ...write,
     async change(live, isLarge) {
       const before = copyJson(live);
       const after = await change(live, isLarge);
-      observe({ ...update, before, after });
+      observe({ ...update, before: seen(before), after: seen(after) });
       return after;
     },
   };
