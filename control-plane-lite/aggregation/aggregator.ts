@@ -139,6 +139,12 @@ export function createAggregator(deps: AggregatorDeps, options: AggregatorOption
       }
     },
   });
+  const remote = {
+    apis: () => table.all(),
+    resourcesOf: (name: string) => table.resourcesOf(name),
+    findWay,
+    identity,
+  };
   return {
     delegate({ info }) {
       const api = table.find(info.group, info.version);
@@ -151,18 +157,10 @@ export function createAggregator(deps: AggregatorDeps, options: AggregatorOption
       return api !== undefined && table.resourcesOf(api.name)?.some(({ name }) => name === asked) === true;
     },
     apis: () => table.all(),
-    content: createRemoteContent({
-      apis: () => table.all(),
-      resourcesOf: (name) => table.resourcesOf(name),
-      findWay,
-      identity,
-    }),
+    content: createRemoteContent(remote),
     autoscaling: createRemoteRequests({
+      ...remote,
       find: (group, version) => table.find(group, version),
-      apis: () => table.all(),
-      resourcesOf: (name) => table.resourcesOf(name),
-      findWay,
-      identity,
       controller: 'horizontal-pod-autoscaler',
     }),
     documents,

@@ -189,9 +189,8 @@ test('the reason of an extension server is in the condition', async () => {
   await autoscale('lost', { apiVersion: `${FLEETS}/v1beta1`, kind: 'Fleet', name: 'one' }, [
     external('absent'),
   ]);
-  await eventually(
-    async () =>
-      (await condition('lost', 'ScalingActive')) ===
-      'FailedGetExternalMetric: the HPA was unable to compute the replica count: unable to get external metric default/absent(nil): unable to fetch metrics from external metrics API: no metric at namespaces/default/absent',
+  const found = await eventually(() => condition('lost', 'ScalingActive'));
+  expect(found).toBe(
+    'FailedGetExternalMetric: the HPA was unable to compute the replica count: unable to get external metric default/absent(nil): unable to fetch metrics from external metrics API: no metric at namespaces/default/absent',
   );
 });

@@ -2,6 +2,7 @@
  *  test's. */
 import type {
   HorizontalPodAutoscaler,
+  HorizontalPodAutoscalerCondition,
   HorizontalPodAutoscalerSpec,
   MetricSpec,
 } from '#api/gen/autoscaling-v2.ts';
@@ -11,9 +12,9 @@ import type { ApiObject, Resource } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';
 import { controllerCaller } from '../../verbs/controller-caller.ts';
 import { createUpdateCheck } from '../skeleton/changed-fields.fixture.ts';
-import { createMemoryPlane } from '../skeleton/memory-plane.fixture.ts';
+import { createMemoryPlane, type MemoryPlane } from '../skeleton/memory-plane.fixture.ts';
 import { runController } from '../skeleton/run.ts';
-import type { AggregatedApis, AggregatedRequest } from '../skeleton/settings.ts';
+import type { AggregatedApis, AggregatedRequest, AutoscalerSettings } from '../skeleton/settings.ts';
 import { horizontalPodAutoscalerController } from './controller.ts';
 
 const SYNC_MS = 15_000;
@@ -52,48 +53,74 @@ export interface AutoscalerPlane extends AsyncDisposable {
   untilEvent(text: string): Promise<unknown>;
 }
 
-export async function startAutoscaler(): Promise<AutoscalerPlane> {
-  const { host: base, stop } = await createMemoryPlane();
-  const check = createUpdateCheck();
-  const usage = new Map<string, number>();
-  const requests: AggregatedRequest[] = [];
-  const responses = new Map<string, unknown>();
-  const caller = controllerCaller('test', stop.signal);
-  const common = { dryRun: false, fieldManager: 'test', caller } as const;
+type Host = MemoryPlane['host'];
 
-  function find(group: string, plural: string): Resource {
-    const found = base.registry.find(group, 'v1', plural);
+interface Objects {
+  /** Of the object named `web`. */
+  find(group: string, plural: string): ApiObject | undefined;
+  create(group: string, plural: string, given: object): Promise<void>;
+  createPod(name: string): Promise<void>;
+  change(group: string, plural: string, name: string, change: object, subresource?: string): Promise<void>;
+  events(): Promise<readonly string[]>;
+}
+
+function createObjects({ registry, cache, verbs }: Host, signal: AbortSignal): Objects {
+  const caller = controllerCaller('test', signal);
+  const common = { dryRun: false, fieldManager: 'test', caller } as const;
+  function resourceOf(group: string, plural: string): Resource {
+    const found = registry.find(group, 'v1', plural);
     if (found === undefined) throw new Error(`${plural} are not served`);
     return found.stored ?? found;
   }
-  function objectOf(group: string, plural: string): ApiObject | undefined {
-    return base.cache.resource(find(group, plural).storage).get(`${NS}/web`)?.object();
-  }
   async function create(group: string, plural: string, given: object): Promise<void> {
-    const resource = find(group, plural);
+    const resource = resourceOf(group, plural);
     const { kind, version } = resource.info;
     const apiVersion = group === '' ? version : `${group}/${version}`;
     const { object } = resource.schema.decode({ apiVersion, kind, ...given });
-    await base.verbs.create({ ref: { resource, namespace: NS, name: '' }, object, ...common });
-    await base.cache.waitForNewest();
+    await verbs.create({ ref: { resource, namespace: NS, name: '' }, object, ...common });
+    await cache.waitForNewest();
   }
-  async function createPod(name: string): Promise<void> {
-    const containers = [{ name: 'main', image: 'i', resources: { requests: { cpu: '100m' } } }];
-    await create('', 'pods', { metadata: { name, labels: LABELS }, spec: { containers, nodeName: 'n1' } });
-    const ready = { type: 'Ready', status: 'True', lastTransitionTime: AT };
-    await base.verbs.update({
-      ...common,
-      ref: { resource: find('', 'pods'), namespace: NS, name },
-      subresource: 'status',
-      change: (live) => ({ ...live, status: { phase: 'Running', startTime: AT, conditions: [ready] } }),
-    });
-    await base.cache.waitForNewest();
-  }
-  function series(): NodeSeries {
-    const atMs = base.clock.now();
-    const last = { startMs: 1, atMs, memoryBytes: 1024, cpuNs: 0 };
+  const change: Objects['change'] = async (group, plural, name, members, subresource) => {
+    const ref = { resource: resourceOf(group, plural), namespace: NS, name };
+    const part = subresource === undefined ? {} : { subresource };
+    await verbs.update({ ...common, ...part, ref, change: (live) => ({ ...live, ...members }) });
+    await cache.waitForNewest();
+  };
+  return {
+    find: (group, plural) => cache.resource(resourceOf(group, plural).storage).get(`${NS}/web`)?.object(),
+    create,
+    change,
+    async createPod(name) {
+      const containers = [{ name: 'main', image: 'i', resources: { requests: { cpu: '100m' } } }];
+      await create('', 'pods', { metadata: { name, labels: LABELS }, spec: { containers, nodeName: 'n1' } });
+      const ready = { type: 'Ready', status: 'True', lastTransitionTime: AT };
+      const status = { phase: 'Running', startTime: AT, conditions: [ready] };
+      await change('', 'pods', name, { status }, 'status');
+    },
+    async events() {
+      const { items } = await cache
+        .resource(resourceOf('', 'events').storage)
+        .list({ labels: [], fields: [] });
+      return items.map((item) => {
+        const { reason, message } = typed<{ reason: string; message: string }>(item.object());
+        return `${reason}: ${message}`;
+      });
+    },
+  };
+}
+
+type Sources = Pick<AutoscalerPlane, 'usage' | 'requests' | 'responses'> & {
+  readonly settings: Pick<AutoscalerSettings, 'collector' | 'aggregated'>;
+};
+
+function createSources(nowMs: () => number): Sources {
+  const usage = new Map<string, number>();
+  const requests: AggregatedRequest[] = [];
+  const responses = new Map<string, unknown>();
+  function seriesOf(): NodeSeries {
+    const last = { startMs: 1, atMs: nowMs(), memoryBytes: 1024, cpuNs: 0 };
     const pods = [...usage].map(([name, millicores]) => {
-      const previous = { ...last, atMs: atMs - 10_000 };
+      const previous = { ...last, atMs: last.atMs - 10_000 };
       const containers = new Map([['main', { last: { ...last, cpuNs: millicores * 1e7 }, previous }]]);
       return [`${NS}/${name}`, containers] as const;
     });
@@ -110,40 +137,60 @@ export async function startAutoscaler(): Promise<AutoscalerPlane> {
         : Promise.resolve(response);
     },
   };
-  const collector = { prepare: () => Promise.resolve(), seriesOf: series };
-  const autoscaler = { ...base.settings.autoscaler, collector, aggregated };
+  const collector = { prepare: () => Promise.resolve(), seriesOf };
+  return { usage, requests, responses, settings: { collector, aggregated } };
+}
+
+/** What tests see of the objects named `web`. */
+function observe(objects: Objects): Pick<AutoscalerPlane, 'replicas' | 'status' | 'condition' | 'message'> {
+  const status = (): HorizontalPodAutoscaler['status'] => {
+    const object = objects.find('autoscaling', 'horizontalpodautoscalers');
+    return object && typed<HorizontalPodAutoscaler>(object).status;
+  };
+  const conditionOf = (type: string): HorizontalPodAutoscalerCondition | undefined =>
+    status()?.conditions?.find((each) => each.type === type);
+  return {
+    status,
+    replicas() {
+      const object = objects.find('apps', 'deployments');
+      return object && typed<{ spec?: { replicas?: number } }>(object).spec?.replicas;
+    },
+    condition(type) {
+      const found = conditionOf(type);
+      return found && `${found.status} ${found.reason}`;
+    },
+    message: (type) => conditionOf(type)?.message,
+  };
+}
+
+export async function startAutoscaler(): Promise<AutoscalerPlane> {
+  const { host: base, stop } = await createMemoryPlane();
+  const check = createUpdateCheck();
+  const { settings, ...sources } = createSources(() => base.clock.now());
+  const objects = createObjects(base, stop.signal);
+  const autoscaler = { ...base.settings.autoscaler, ...settings };
   const host = { ...base, settings: { ...base.settings, autoscaler }, observeUpdate: check.observe };
   const controller = new AbortController();
   let isRunning = true;
   const running = runController(horizontalPodAutoscalerController, host, controller.signal).finally(() => {
     isRunning = false;
   });
-  const current = (): HorizontalPodAutoscaler => {
-    const object = objectOf('autoscaling', 'horizontalpodautoscalers');
-    return object === undefined ? {} : typed<HorizontalPodAutoscaler>(object);
-  };
-  const conditionOf = (type: string) => current().status?.conditions?.find((each) => each.type === type);
-  async function events(): Promise<readonly string[]> {
-    const cache = base.cache.resource(find('', 'events').storage);
-    const { items } = await cache.list({ labels: [], fields: [] });
-    return items.map((item) => {
-      const { reason, message } = typed<{ reason: string; message: string }>(item.object());
-      return `${reason}: ${message}`;
+  const until = (holds: () => boolean): Promise<unknown> =>
+    eventually(async () => {
+      await base.clock.advance(SYNC_MS);
+      return holds();
     });
-  }
-
   return {
-    usage,
-    requests,
-    responses,
-    createPods: async (...names) => void (await Promise.all(names.map(createPod))),
+    ...sources,
+    ...observe(objects),
+    createPods: async (...names) => void (await Promise.all(names.map((name) => objects.createPod(name)))),
     createTarget: (replicas) =>
-      create('apps', 'deployments', {
+      objects.create('apps', 'deployments', {
         metadata: { name: 'web' },
         spec: { replicas, selector: { matchLabels: LABELS }, template: TEMPLATE },
       }),
     createAutoscaler: (spec = {}) =>
-      create('autoscaling', 'horizontalpodautoscalers', {
+      objects.create('autoscaling', 'horizontalpodautoscalers', {
         metadata: { name: 'web' },
         spec: {
           scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web' },
@@ -153,35 +200,17 @@ export async function startAutoscaler(): Promise<AutoscalerPlane> {
         },
       }),
     async changeAutoscaler(changed) {
-      await base.verbs.update({
-        ...common,
-        ref: { resource: find('autoscaling', 'horizontalpodautoscalers'), namespace: NS, name: 'web' },
-        change: (live) => ({ ...live, spec: { ...typed<HorizontalPodAutoscaler>(live).spec, ...changed } }),
-      });
+      const object = objects.find('autoscaling', 'horizontalpodautoscalers');
+      const spec = { ...(object && typed<HorizontalPodAutoscaler>(object).spec), ...changed };
+      await objects.change('autoscaling', 'horizontalpodautoscalers', 'web', { spec });
     },
-    replicas() {
-      const object = objectOf('apps', 'deployments');
-      return object && typed<{ spec?: { replicas?: number } }>(object).spec?.replicas;
-    },
-    status: () => current().status,
-    condition(type) {
-      const found = conditionOf(type);
-      return found && `${found.status} ${found.reason}`;
-    },
-    message: (type) => conditionOf(type)?.message,
-    events,
-    until: (holds) =>
-      eventually(() => {
-        base.clock.advance(SYNC_MS);
-        return holds();
-      }),
-    untilEvent: (text) => eventually(async () => (await events()).some((each) => each.startsWith(text))),
+    events: () => objects.events(),
+    until,
+    untilEvent: (text) =>
+      eventually(async () => (await objects.events()).some((each) => each.startsWith(text))),
     async [Symbol.asyncDispose]() {
       controller.abort();
-      await eventually(() => {
-        base.clock.advance(SYNC_MS);
-        return !isRunning;
-      });
+      await until(() => !isRunning);
       await running;
       stop.abort();
       check.assertDeclared();

@@ -78,6 +78,7 @@ describe('a target', () => {
     await plane.createTarget(current);
     await plane.createAutoscaler(spec);
     await plane.until(() => plane.replicas() === expected);
+    expect(plane.condition('ScalingActive')).toBeUndefined();
     await plane.untilEvent(`SuccessfulRescale: ${text}`);
   });
 
@@ -241,5 +242,6 @@ test('a changed specification applies at once', async () => {
   await plane.createAutoscaler();
   await eventually(() => plane.condition('AbleToScale') !== undefined);
   await plane.changeAutoscaler({ minReplicas: 3 });
-  await eventually(() => plane.replicas() === 3);
+  await eventually(() => plane.status()?.desiredReplicas === 3);
+  expect(plane.replicas()).toBe(3);
 });

@@ -7,7 +7,6 @@ import { createBuiltinSchema } from '../../resources/builtin-schema.ts';
 import type { Resource } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';
 import { type Controller, type ControllerContext, defineController } from '../skeleton/declaration.ts';
-import type { KindName } from '../skeleton/kinds.ts';
 import { refOf } from '../workloads-kit/controller-base.ts';
 import { sameStatus } from '../workloads-kit/same-status.ts';
 import { writeStatus } from '../workloads-kit/write-status.ts';
@@ -17,7 +16,7 @@ import type { History } from './history.ts';
 import { createSources } from './sources.ts';
 import { findTarget, groupOf, localResource } from './target.ts';
 
-type Context = ControllerContext<'horizontalpodautoscalers' | 'pods', KindName>;
+type Context = ControllerContext<'horizontalpodautoscalers' | 'pods'>;
 
 interface Parts {
   readonly context: Context;

@@ -238,7 +238,7 @@ test('properties: the size stays within its range and never jumps over the recom
     const result = normalize(input({ current, recommended, range: { min, max }, behavior: given, history }));
     expect(result.replicas).toBeGreaterThanOrEqual(min);
     expect(result.replicas).toBeLessThanOrEqual(max);
-    if (recommended >= current) expect(result.replicas).toBeGreaterThanOrEqual(current);
+    expect(result.replicas).toBeGreaterThanOrEqual(Math.min(current, recommended));
     expect(result.history.recommendations.at(-1)).toEqual({ replicas: recommended, atMs: NOW });
   }
 });
