@@ -19,7 +19,7 @@ export const verdict = (
 ): Verdict => ({ type, status, reason, message });
 
 /** Replaces the condition of the same type in its place. Its time changes with its status only. */
-export function applyVerdict(
+function applyVerdict(
   conditions: readonly HorizontalPodAutoscalerCondition[],
   { type, ...rest }: Verdict,
   now: string,

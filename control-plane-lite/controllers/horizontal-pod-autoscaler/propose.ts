@@ -3,7 +3,7 @@ import { milliOf, type PodMetrics, type ScaledPod } from './facts.ts';
 import { groupPods, type PodGroups, type ReadinessLimits } from './group-pods.ts';
 
 /** A metric does not yield a number of replicas. */
-export class ProposalError extends Error {
+class ProposalError extends Error {
   override readonly name = 'ProposalError';
 }
 

@@ -37,7 +37,7 @@ async function computeOrFail(context: MetricContext, spec: MetricSpec): Promise<
 }
 
 /** Decides from the results of all metrics, in their order. A target never shrinks while a metric fails. Pure. */
-export function decideRecommendation(
+function decideRecommendation(
   results: readonly (Computed | MetricFailure)[],
   specReplicas: number,
 ): Recommended | NoRecommendation {

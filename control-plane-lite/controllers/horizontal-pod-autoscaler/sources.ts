@@ -91,7 +91,7 @@ async function from<V>(api: string, work: () => Promise<V>): Promise<V> {
 export function createSources(deps: SourcesDeps): MetricSources {
   const { domain, signal } = deps;
 
-  async function fetch(group: string, version: string, path: string): Promise<unknown> {
+  async function request(group: string, version: string, path: string): Promise<unknown> {
     if (deps.aggregated === undefined) throw new MetricsError(NOT_FOUND);
     const response = await deps.aggregated.send({ group, version, method: 'GET', path }, signal);
     return response;
@@ -113,7 +113,7 @@ export function createSources(deps: SourcesDeps): MetricSources {
       if (version === undefined) return localUsages(pods);
       const query = queryOf({ labelSelector: pods.selector });
       const path = `/namespaces/${pods.namespace}/pods${query}`;
-      return readPodUsages(await fetch(group, version, path));
+      return readPodUsages(await request(group, version, path));
     });
   }
 
@@ -121,7 +121,7 @@ export function createSources(deps: SourcesDeps): MetricSources {
     const group = `custom.metrics.${domain}`;
     const [version] = deps.aggregated?.versionsOf(group) ?? [];
     if (version === undefined) throw new MetricsError(`no custom metrics API (${group}) registered`);
-    return fetch(group, version, path);
+    return request(group, version, path);
   }
 
   return {
@@ -155,7 +155,11 @@ export function createSources(deps: SourcesDeps): MetricSources {
           const [version] = deps.aggregated?.versionsOf(group) ?? [];
           if (version === undefined) throw new MetricsError(NOT_FOUND);
           const query = queryOf({ labelSelector: selectorText(metric) });
-          return fetch(group, version, `/namespaces/${namespace}/${encodeURIComponent(metric.name)}${query}`);
+          return request(
+            group,
+            version,
+            `/namespaces/${namespace}/${encodeURIComponent(metric.name)}${query}`,
+          );
         }),
       ),
   };

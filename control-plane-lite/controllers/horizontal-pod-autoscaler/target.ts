@@ -13,7 +13,7 @@ import type { AggregatedApis, AggregatedKind } from '../skeleton/settings.ts';
 import type { ControllerClient } from '../workloads-kit/controller-base.ts';
 
 /** The target, or its size, cannot be found. */
-export class TargetError extends Error {
+class TargetError extends Error {
   override readonly name = 'TargetError';
 }
 
