@@ -12,6 +12,7 @@ import { unknownControllers } from '../controllers/names.ts';
 import { authenticationErrors, authenticationWarnings } from './authentication-errors.ts';
 import { certificateErrors } from './certificate-errors.ts';
 import type { Setting } from './groups/setting.ts';
+import { nodeRangeErrors } from './node-ranges.ts';
 import { SETTINGS, type ServerConfig } from './settings.ts';
 
 export class ConfigError extends Error {
@@ -108,6 +109,7 @@ function crossErrors(config: ServerConfig): readonly string[] {
   if (config.auditPolicyFile !== '' && config.auditLogPath === '' && config.auditWebhookConfigFile === '') {
     errors.push('--audit-policy-file has no effect without --audit-log-path or --audit-webhook-config-file');
   }
+  errors.push(...nodeRangeErrors(config));
   errors.push(...authenticationErrors(config));
   errors.push(...authorizationErrors(config));
   errors.push(...gateErrors(config.featureGates));

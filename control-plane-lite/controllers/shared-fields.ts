@@ -14,6 +14,7 @@ const EVENT_RECORDERS = [
   'ephemeral-volume',
   'horizontalpodautoscaling',
   'job',
+  'nodeipam',
   'nodelifecycle',
   'persistentvolume-binder',
   'persistentvolume-expander',

@@ -17,6 +17,7 @@ import { garbageCollector } from './garbage-collector/collector.ts';
 import { horizontalPodAutoscalerController } from './horizontal-pod-autoscaler/controller.ts';
 import { jobController } from './job/controller.ts';
 import { namespaceController } from './namespaces/controller.ts';
+import { nodeIpamController } from './node-ipam/controller.ts';
 import { nodeLifecycleController } from './node-lifecycle/controller.ts';
 import { volumeBinderController } from './persistentvolume-binder/controller.ts';
 import { volumeExpanderController } from './persistentvolume-expander/controller.ts';
@@ -53,6 +54,7 @@ export const CONTROLLERS: readonly Controller[] = [
   horizontalPodAutoscalerController,
   jobController,
   namespaceController,
+  nodeIpamController,
   nodeLifecycleController,
   volumeBinderController,
   volumeExpanderController,

@@ -1,4 +1,5 @@
 /** Settings of the controllers, from the configuration and identity of the server. */
+import { nodeRangesOf } from '../config/node-ranges.ts';
 import { formatClusterInfo } from '../controllers/bootstrap/cluster-info.ts';
 import type { ClusterInfoSettings, ControllerSettings } from '../controllers/skeleton/settings.ts';
 import { advertisedAddress } from '../identity/addresses.ts';
@@ -72,6 +73,7 @@ export async function controllerSettings(
     terminatedPods: config.terminatedPodGcThreshold,
     pendingCharges,
     otherContent,
+    nodeRanges: nodeRangesOf(config),
     autoscaler: { limits: autoscalerLimits(config), collector, aggregated },
   };
 }

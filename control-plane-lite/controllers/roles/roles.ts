@@ -132,7 +132,7 @@ const ROLES: Readonly<Record<string, RoleFact>> = {
     further: [every('deletecollection get list', '*')],
   },
   'node-controller': {
-    controllers: ['nodelifecycle'],
+    controllers: ['nodeipam', 'nodelifecycle'],
     further: [core('delete patch', 'nodes'), core('patch', 'nodes/status')],
   },
   'persistent-volume-binder': {

@@ -52,6 +52,7 @@ const SETTINGS: ControllerSettings = {
     collector: { prepare: () => Promise.resolve(), seriesOf: () => undefined },
     aggregated: undefined,
   },
+  nodeRanges: { cluster: [], excluded: [] },
 };
 
 export async function createMemoryPlane(): Promise<MemoryPlane> {

@@ -1,4 +1,5 @@
 /** Settings that the server supplies to its controllers. */
+import type { IpRange } from '#api/meta/ip.ts';
 import type { Identity } from '#api/pki/certificate.ts';
 import type { TokenIssuer } from '../../authn/service-account/issuer.ts';
 import type { Authorizer } from '../../authz/contract.ts';
@@ -49,6 +50,14 @@ export interface Emptied {
 export interface OtherContent {
   /** Runs one round of deletion. Never rejects. */
   empty(namespace: string, signal: AbortSignal): Promise<Emptied>;
+}
+
+/** Ranges of pod addresses for nodes. */
+export interface NodeRanges {
+  /** One, or one of each family, with the prefix of the block of a node. */
+  readonly cluster: readonly { readonly range: IpRange; readonly blockBits: number }[];
+  /** Addresses that no node gets. */
+  readonly excluded: readonly IpRange[];
 }
 
 export interface AggregatedRequest {
@@ -113,4 +122,6 @@ export interface ControllerSettings {
   /** Resources of aggregated servers in namespaces; absent: there are no such servers. */
   readonly otherContent: OtherContent | undefined;
   readonly autoscaler: AutoscalerSettings;
+  /** Absent: nodes get no ranges. */
+  readonly nodeRanges: NodeRanges | undefined;
 }
