@@ -19,6 +19,8 @@ const { apiGroupDomain } = plane.words;
 const FLEETS = 'fleets.example.com';
 const GROUPS = [FLEETS, `custom.metrics.${apiGroupDomain}`, `external.metrics.${apiGroupDomain}`];
 const AT = '2026-01-01T00:00:00Z';
+/** Of several calculations on a busy machine. */
+const PATIENCE = { timeoutMs: 60_000 };
 
 let server: Server;
 /** Size of the extension server's only fleet. */
@@ -123,8 +125,11 @@ test('an aggregated kind is scaled by an external metric', async () => {
     external('queue'),
   ]);
   // From 1 to the minimum of 2, then to 60 / 20.
-  await eventually(() => size === 3);
-  await eventually(async () => (await condition('fleet', 'ScalingActive'))?.startsWith('ValidMetricFound'));
+  await eventually(() => size === 3, PATIENCE);
+  await eventually(
+    async () => (await condition('fleet', 'ScalingActive'))?.startsWith('ValidMetricFound'),
+    PATIENCE,
+  );
   expect([...seen]).toEqual(
     expect.arrayContaining([
       `PUT ${FLEETS}/namespaces/default/fleets/one/scale`,
@@ -168,7 +173,7 @@ test('a custom resource is scaled by a custom metric', async () => {
   expect(defined.status).toBe(201);
   const crews = '/apis/example.org/v1/namespaces/default/crews';
   const crew = { apiVersion: 'example.org/v1', kind: 'Crew', metadata: { name: 'c' }, spec: { size: 2 } };
-  await eventually(async () => (await plane.post(crews, crew)).status === 201);
+  await eventually(async () => (await plane.post(crews, crew)).status === 201, PATIENCE);
   await plane.patch(`${crews}/c/status`, { status: { size: 2, selector: 'app=crew' } });
   await autoscale('crew', { apiVersion: 'example.org/v1', kind: 'Crew', name: 'c' }, [
     {
@@ -180,16 +185,16 @@ test('a custom resource is scaled by a custom metric', async () => {
       },
     },
   ]);
-  await eventually(async () => (await plane.get(`${crews}/c`)).body.spec['size'] === 4);
+  await eventually(async () => (await plane.get(`${crews}/c`)).body.spec['size'] === 4, PATIENCE);
   await plane.patch(`${crews}/c/status`, { status: { size: 4 } });
-  await eventually(async () => (await plane.get(`${crews}/c`)).body.spec['size'] === 5);
+  await eventually(async () => (await plane.get(`${crews}/c`)).body.spec['size'] === 5, PATIENCE);
 });
 
 test('the reason of an extension server is in the condition', async () => {
   await autoscale('lost', { apiVersion: `${FLEETS}/v1beta1`, kind: 'Fleet', name: 'one' }, [
     external('absent'),
   ]);
-  const found = await eventually(() => condition('lost', 'ScalingActive'));
+  const found = await eventually(() => condition('lost', 'ScalingActive'), PATIENCE);
   expect(found).toBe(
     'FailedGetExternalMetric: the HPA was unable to compute the replica count: unable to get external metric default/absent(nil): unable to fetch metrics from external metrics API: no metric at namespaces/default/absent',
   );
