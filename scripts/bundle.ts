@@ -1,4 +1,4 @@
-/** `npm run bundle [FOLDER]`: bundles the programs into few files, which start faster and use less memory
+/** `npm run bundle [-- --program NAME] [FOLDER]`: bundles the programs into few files, which start faster and use less memory
  *  than the sources. Lazily imported modules stay separate files. Writes `dist/` by default. */
 import { existsSync } from 'node:fs';
 import { cp, mkdir, rm, writeFile } from 'node:fs/promises';
@@ -135,20 +135,39 @@ async function copyKoffi(target: string): Promise<void> {
   }
 }
 
-const USAGE = `npm run bundle [FOLDER]
+const USAGE = `npm run bundle [-- [--program NAME] [FOLDER]]
 
 Bundles the programs into few files. FOLDER is replaced; default dist.
+
+  --program NAME    only this program: nodeagent or control-plane-lite
 `;
 
-function outputFolder(): string {
-  const { positionals } = parseArgs({ allowPositionals: true });
+export const PROGRAM_ENTRIES: ReadonlyMap<string, Readonly<Record<string, string>>> = new Map([
+  ['nodeagent', BUNDLE_ENTRIES],
+  ['control-plane-lite', PLANE_ENTRIES],
+]);
+
+interface BundleArguments {
+  readonly folder: string;
+  readonly entries: Readonly<Record<string, string>>;
+}
+
+function parseArguments(): BundleArguments {
+  const { positionals, values } = parseArgs({
+    allowPositionals: true,
+    options: { program: { type: 'string' } },
+  });
   const [folder = join(REPOSITORY, 'dist'), further] = positionals;
   if (further !== undefined) throw new RangeError(`Unexpected argument '${further}'`);
-  return resolve(folder);
+  if (values.program === undefined)
+    return { folder: resolve(folder), entries: { ...BUNDLE_ENTRIES, ...PLANE_ENTRIES } };
+  const entries = PROGRAM_ENTRIES.get(values.program);
+  if (entries === undefined) throw new RangeError(`--program: '${values.program}' is not a program`);
+  return { folder: resolve(folder), entries };
 }
 
 if (import.meta.main) {
-  const outDir = readArguments('bundle', USAGE, outputFolder);
-  await bundle(outDir, { ...BUNDLE_ENTRIES, ...PLANE_ENTRIES });
-  console.log(`bundled into ${outDir}`);
+  const { folder, entries } = readArguments('bundle', USAGE, parseArguments);
+  await bundle(folder, entries);
+  console.log(`bundled into ${folder}`);
 }

@@ -5,8 +5,8 @@ import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { systemClock } from '#api/kit/clock.ts';
+import { type Systemctl, systemctl } from '#api/kit/install/systemctl.ts';
 import { AGENT_UNIT, installPaths } from './paths.ts';
-import { type Systemctl, systemctl } from './systemctl.ts';
 
 const execute = promisify(execFile);
 

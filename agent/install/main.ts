@@ -1,10 +1,11 @@
 /** Command lines of `nodeagent install` and `nodeagent uninstall`. */
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { findProgramFolder } from '#api/kit/install/program.ts';
+import { systemctl } from '#api/kit/install/systemctl.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { type InstallDeps, install, uninstall } from './install.ts';
-import { findProgramFolder } from './program.ts';
-import { systemctl } from './systemctl.ts';
+import { AGENT_PROGRAM } from './paths.ts';
 
 const INSTALL_HELP = `nodeagent install [options]     installs nodeagent as a systemd service and starts it
   --root=DIR                         install the files below DIR and start nothing
@@ -23,7 +24,7 @@ export interface InstallIo {
 }
 
 /** The program's own folder: a checkout, or the installed program, whose bundle lies one level below. */
-const REPOSITORY = findProgramFolder(import.meta.dirname);
+const REPOSITORY = findProgramFolder(import.meta.dirname, AGENT_PROGRAM);
 
 const COMMON_OPTIONS = {
   help: { type: 'boolean', short: 'h' },

@@ -1,5 +1,19 @@
 /** File locations of an installed nodeagent. The units in systemd/ use the same paths. */
 import { join } from 'node:path';
+import type { ProgramSpec } from '#api/kit/install/program.ts';
+
+export const AGENT_PROGRAM: ProgramSpec = {
+  name: 'nodeagent',
+  files: [
+    'agent/install/config.yaml',
+    'agent/install/systemd',
+    'package.json',
+    'LICENSE',
+    'docs/flags.md',
+    'docs/joining.md',
+    'docs/install.md',
+  ],
+};
 
 /** Absolute paths, below `root` when the installation is staged elsewhere. */
 export interface InstallPaths {

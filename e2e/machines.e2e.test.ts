@@ -1,0 +1,190 @@
+/** A cluster in three commands: the API server on one machine, nodes on two others, all under systemd. */
+import { execFile } from 'node:child_process';
+import { copyFile, mkdir, realpath, writeFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { eventually } from '../testing/wait.ts';
+import { bootMachine, type Machine } from './machine.ts';
+import { addressOf, connectMachines } from './machine-network.ts';
+
+const NODE = '/src/node_modules/node/bin/node';
+const DATA = '/var/lib/control-plane-lite';
+
+let machines: readonly Machine[] = [];
+const server = (): Machine => machine(0);
+
+function machine(index: number): Machine {
+  const found = machines[index];
+  if (found === undefined) throw new Error(`there is no machine ${index}`);
+  return found;
+}
+
+beforeAll(async () => {
+  // One after the other: the first one may have to build the file system of all.
+  for (const name of ['server', 'node1', 'node2']) machines = [...machines, await bootMachine(name)];
+  await connectMachines(machines);
+  for (const { rootfs } of machines.slice(1)) {
+    // Pressure on the host must not affect this node.
+    const folder = `${rootfs}/etc/systemd/system/nodeagent.service.d`;
+    await mkdir(folder, { recursive: true });
+    await writeFile(`${folder}/test.conf`, '[Service]\nEnvironment=NODEAGENT_FLAGS=--eviction-hard=\n');
+  }
+  const { stdout } = await promisify(execFile)('which', [process.env['KUBECTL'] ?? 'kubectl']);
+  await copyFile(await realpath(stdout.trim()), `${server().rootfs}/usr/local/bin/kubectl`);
+}, 900_000);
+
+afterAll(async () => {
+  for (const each of machines) await each[Symbol.asyncDispose]();
+});
+
+const kubectl = (...words: readonly string[]): Promise<string> =>
+  server().run(['kubectl', `--kubeconfig=${DATA}/admin.platconfig`, ...words]);
+
+async function readyNodes(count: number): Promise<void> {
+  const path = 'jsonpath={.items[*].status.conditions[?(@.type=="Ready")].status}';
+  const wanted = Array.from({ length: count }, () => 'True').join(' ');
+  await eventually(async () => (await kubectl('get', 'nodes', '-o', path).catch(() => '')) === wanted, {
+    timeoutMs: 120_000,
+    intervalMs: 500,
+    what: `${count} nodes are ready`,
+  });
+}
+
+const MANIFEST = {
+  apiVersion: 'apps/v1',
+  kind: 'DaemonSet',
+  metadata: { name: 'web' },
+  spec: {
+    selector: { matchLabels: { app: 'web' } },
+    template: {
+      metadata: { labels: { app: 'web' } },
+      spec: {
+        containers: [
+          {
+            name: 'main',
+            image: 'local/busybox:1',
+            command: ['sh', '-c', 'trap exit TERM; while true; do sleep 1; done'],
+          },
+        ],
+        terminationGracePeriodSeconds: 1,
+      },
+    },
+  },
+};
+
+async function podsRun(): Promise<void> {
+  await eventually(
+    async () => {
+      const path = 'jsonpath={.status.numberReady}';
+      return (await kubectl('get', 'daemonset', 'web', '-o', path).catch(() => '')) === '2';
+    },
+    { timeoutMs: 120_000, intervalMs: 500, what: 'both pods are ready' },
+  );
+}
+
+/** Names and restarts, which stay as long as nothing is replaced. */
+async function podUids(): Promise<string> {
+  const path = 'jsonpath={.items[*].metadata.uid}';
+  return (await kubectl('get', 'pods', '-o', path)).split(' ').toSorted().join(' ');
+}
+
+describe('three machines', () => {
+  // Each step depends on those before it: after a failure the others could only time out.
+  let broken: string | undefined;
+  beforeEach(() => {
+    if (broken !== undefined) throw new Error(`not tried, as this failed: ${broken}`);
+  });
+  afterEach(({ task }) => {
+    if (task.result?.state === 'fail') broken ??= task.name;
+  });
+
+  test('the server is installed by one command, sandboxed and as a user of its own', async () => {
+    const said = await server().run([NODE, '/src/control-plane-lite/bin.ts', 'install'], 180_000);
+    expect(said).toContain('started');
+    const properties = await server().run([
+      'systemctl',
+      'show',
+      'control-plane-lite',
+      '--property=ActiveState,User,StatusText',
+    ]);
+    expect(properties).toContain('ActiveState=active');
+    expect(properties).toContain('User=control-plane-lite');
+    expect(properties).toContain('StatusText=Serves https://');
+    const exposure = await server().run([
+      'systemd-analyze',
+      'security',
+      'control-plane-lite',
+      '--threshold=20',
+    ]);
+    expect(exposure).toContain('Overall exposure level');
+  });
+
+  test('two machines join with the command that the server prints', async () => {
+    const line = (await server().run(['control-plane-lite', 'token', 'create'])).trim();
+    expect(line).toMatch(`nodeagent join https://${addressOf(0)}:6443`);
+    await Promise.all(
+      machines.slice(1).map(async (each) => {
+        await each.run([NODE, '/src/agent/bin.ts', 'install'], 180_000);
+        expect(await each.run(['sh', '-c', line], 120_000)).toContain('this machine has joined as node');
+      }),
+    );
+    await readyNodes(2);
+    await writeFile(`${server().rootfs}/root/web.json`, JSON.stringify(MANIFEST));
+    await kubectl('apply', '-f', '/root/web.json');
+    await podsRun();
+  });
+
+  test('the journal finds messages by priority and by pod', async () => {
+    const [name = ''] = (await kubectl('get', 'pods', '-o', 'jsonpath={.items[*].metadata.name}')).split(' ');
+    const node = await kubectl('get', 'pod', name, '-o', 'jsonpath={.spec.nodeName}');
+    const host = machine(node === 'node1' ? 1 : 2);
+    const of = (...filter: readonly string[]): Promise<string> =>
+      host.run(['journalctl', '--no-pager', '-o', 'json', ...filter, `POD=default/${name}`]);
+    const entries = (await of()).trim().split('\n');
+    expect(entries.length).toBeGreaterThan(0);
+    expect(JSON.parse(entries[0] ?? '{}')).toMatchObject({
+      POD: `default/${name}`,
+      SYSLOG_IDENTIFIER: 'nodeagent',
+      _SYSTEMD_UNIT: 'nodeagent.service',
+      PRIORITY: expect.stringMatching(/^[3-7]$/),
+    });
+    expect((await of('-p', 'emerg')).trim()).toBe('');
+  });
+
+  test('a restart and a reboot of the server leave the pods alone', async () => {
+    const before = await podUids();
+    await server().run(['systemctl', 'restart', 'control-plane-lite']);
+    await readyNodes(2);
+    await server().reboot();
+    await connectMachines(machines);
+    await readyNodes(2);
+    await podsRun();
+    expect(await podUids()).toBe(before);
+  });
+
+  test('a node is back after its reboot, with its pod', async () => {
+    await machine(1).reboot();
+    await connectMachines(machines);
+    await readyNodes(2);
+    await podsRun();
+  });
+
+  test('a scheduled backup restores the cluster on an empty machine, with its authority', async () => {
+    const before = await podUids();
+    expect(await server().run(['systemctl', 'list-timers', '--no-pager'])).toContain(
+      'control-plane-lite-backup',
+    );
+    await server().run(['systemctl', 'start', 'control-plane-lite-backup']);
+    const list = (await server().run(['ls', '/var/backups/control-plane-lite'])).trim().split('\n');
+    const file = `/var/backups/control-plane-lite/${list.at(-1)}`;
+    await server().run(['cp', file, '/root/cluster.backup']);
+    await server().run(['control-plane-lite', 'uninstall', '--purge'], 120_000);
+    expect((await server().try(['ls', DATA])).exitCode).not.toBe(0);
+    await server().run([NODE, '/src/control-plane-lite/bin.ts', 'install', '--no-start'], 180_000);
+    await server().run(['control-plane-lite', 'restore', '/root/cluster.backup']);
+    await server().run(['systemctl', 'start', 'control-plane-lite'], 120_000);
+    await readyNodes(2);
+    await podsRun();
+    expect(await podUids()).toBe(before);
+  });
+});
