@@ -1,15 +1,22 @@
-/** A cluster in three commands: the API server on one machine, nodes on two others, all under systemd. */
+/** A cluster in three commands, from packages: the API server on one machine, nodes on two others, all under
+ *  systemd. */
 import { execFile } from 'node:child_process';
 import { copyFile, mkdir, realpath, writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createTempDir, type TempDir } from '../testing/temp.ts';
 import { eventually } from '../testing/wait.ts';
 import { bootMachine, type Machine } from './machine.ts';
 import { addressOf, connectMachines } from './machine-network.ts';
+import { buildPackages, packageFile } from './packages.ts';
 
-const NODE = '/src/node_modules/node/bin/node';
 const DATA = '/var/lib/control-plane-lite';
 
+const SERVER_DEB = '/root/control-plane-lite.deb';
+const AGENT_DEB = '/root/nodeagent.deb';
+const AGENT_FILE = '/root/nodeagent';
+
+let packages: TempDir;
 let machines: readonly Machine[] = [];
 const server = (): Machine => machine(0);
 
@@ -20,6 +27,8 @@ function machine(index: number): Machine {
 }
 
 beforeAll(async () => {
+  packages = await createTempDir();
+  await buildPackages(packages.path, ['--no-images']);
   // One after the other: the first one may have to build the file system of all.
   for (const name of ['server', 'node1', 'node2']) machines = [...machines, await bootMachine(name)];
   await connectMachines(machines);
@@ -29,13 +38,22 @@ beforeAll(async () => {
     await mkdir(folder, { recursive: true });
     await writeFile(`${folder}/test.conf`, '[Service]\nEnvironment=NODEAGENT_FLAGS=--eviction-hard=\n');
   }
+  await putPackage(0, /^control-plane-lite_.*\.deb$/, SERVER_DEB);
+  await putPackage(1, /^nodeagent_.*\.deb$/, AGENT_DEB);
+  await putPackage(2, /^nodeagent-.*-linux-[a-z0-9]+$/, AGENT_FILE);
   const { stdout } = await promisify(execFile)('which', [process.env['KUBECTL'] ?? 'kubectl']);
   await copyFile(await realpath(stdout.trim()), `${server().rootfs}/usr/local/bin/kubectl`);
 }, 900_000);
 
 afterAll(async () => {
   for (const each of machines) await each[Symbol.asyncDispose]();
+  await packages[Symbol.asyncDispose]();
 });
+
+async function putPackage(index: number, pattern: RegExp, target: string): Promise<void> {
+  const file = await packageFile(packages.path, pattern);
+  await copyFile(`${packages.path}/${file}`, `${machine(index).rootfs}${target}`);
+}
 
 const kubectl = (...words: readonly string[]): Promise<string> =>
   server().run(['kubectl', `--kubeconfig=${DATA}/admin.platconfig`, ...words]);
@@ -99,8 +117,11 @@ describe('three machines', () => {
   });
 
   test('the server is installed by one command, sandboxed and as a user of its own', async () => {
-    const said = await server().run([NODE, '/src/control-plane-lite/bin.ts', 'install'], 180_000);
-    expect(said).toContain('started');
+    await server().run(['dpkg', '--install', SERVER_DEB], 180_000);
+    await eventually(
+      async () => (await server().try(['systemctl', 'is-active', 'control-plane-lite'])).exitCode === 0,
+      { timeoutMs: 60_000, intervalMs: 200, what: 'the server is active' },
+    );
     const properties = await server().run([
       'systemctl',
       'show',
@@ -122,12 +143,11 @@ describe('three machines', () => {
   test('two machines join with the command that the server prints', async () => {
     const line = (await server().run(['control-plane-lite', 'token', 'create'])).trim();
     expect(line).toMatch(`nodeagent join https://${addressOf(0)}:6443`);
-    await Promise.all(
-      machines.slice(1).map(async (each) => {
-        await each.run([NODE, '/src/agent/bin.ts', 'install'], 180_000);
-        expect(await each.run(['sh', '-c', line], 120_000)).toContain('this machine has joined as node');
-      }),
-    );
+    await machine(1).run(['dpkg', '--install', AGENT_DEB], 180_000);
+    await machine(2).run([AGENT_FILE, 'install'], 180_000);
+    for (const each of machines.slice(1)) {
+      expect(await each.run(['sh', '-c', line], 120_000)).toContain('this machine has joined as node');
+    }
     await readyNodes(2);
     await writeFile(`${server().rootfs}/root/web.json`, JSON.stringify(MANIFEST));
     await kubectl('apply', '-f', '/root/web.json');
@@ -187,13 +207,62 @@ describe('three machines', () => {
     const list = (await server().run(['ls', '/var/backups/control-plane-lite'])).trim().split('\n');
     const file = `/var/backups/control-plane-lite/${list.at(-1)}`;
     await server().run(['cp', file, '/root/cluster.backup']);
-    await server().run(['control-plane-lite', 'uninstall', '--purge'], 120_000);
+    await server().run(['dpkg', '--purge', 'control-plane-lite'], 120_000);
     expect((await server().try(['ls', DATA])).exitCode).not.toBe(0);
-    await server().run([NODE, '/src/control-plane-lite/bin.ts', 'install', '--no-start'], 180_000);
-    await server().run(['control-plane-lite', 'restore', '/root/cluster.backup']);
+    await server().run(['dpkg', '--install', SERVER_DEB], 180_000);
+    await server().run(['systemctl', 'stop', 'control-plane-lite']);
+    await server().run(['control-plane-lite', 'restore', '--force', '/root/cluster.backup']);
     await server().run(['systemctl', 'start', 'control-plane-lite'], 120_000);
     await readyNodes(2);
     await podsRun();
     expect(await podUids()).toBe(before);
+  });
+
+  test.each([
+    ['Debian package', 1, ['dpkg', '--install', AGENT_DEB]],
+    ['single file', 2, [AGENT_FILE, 'install']],
+  ] as const)('a %s replaces the agent under its running pod', async (_, index, command) => {
+    const host = machine(index);
+    const containers = `jsonpath={.items[?(@.spec.nodeName=="node${index}")].status.containerStatuses[0].containerID}`;
+    const before = await kubectl('get', 'pods', '-o', containers);
+    const pid = (): Promise<string> =>
+      host.run(['systemctl', 'show', 'nodeagent', '--property=MainPID', '--value']);
+    const old = await pid();
+    await host.run(command, 180_000);
+    await eventually(
+      async () =>
+        (await pid()) !== old && (await host.try(['systemctl', 'is-active', 'nodeagent'])).exitCode === 0,
+      { timeoutMs: 60_000, intervalMs: 200, what: 'another process is active' },
+    );
+    await readyNodes(2);
+    expect(before).toMatch(/^containerd:/);
+    expect(await kubectl('get', 'pods', '-o', containers)).toBe(before);
+  });
+
+  test('a purged package leaves nothing behind', async () => {
+    await machine(1).run(['dpkg', '--purge', 'nodeagent'], 180_000);
+    const left = await machine(1).run([
+      'find',
+      '/etc',
+      '/usr',
+      '/var',
+      '/run',
+      '-xdev',
+      '-not',
+      '-path',
+      '/var/log/*',
+      '-not',
+      '-path',
+      '/etc/systemd/system/nodeagent.service.d*',
+      '(',
+      '-path',
+      '*nodeagent*',
+      '-o',
+      '-path',
+      '*control-plane-lite*',
+      ')',
+    ]);
+    expect(left).toBe('');
+    expect(await machine(1).run(['ps', '-eo', 'args'])).not.toMatch(/nodeagent|trap exit TERM/);
   });
 });

@@ -34,6 +34,13 @@ const DATA = [
   'control-plane-lite/authz/data/bootstrap-policy.json',
 ];
 
+export interface NativeParts {
+  /** `process.arch` of the machine that runs the bundle. */
+  readonly arch: string;
+  /** Folder of node_modules with the native parts for it. */
+  readonly modules: string;
+}
+
 /** A program of the bundle whose source is missing. */
 class MissingEntryError extends Error {
   override readonly name = 'MissingEntryError';
@@ -48,6 +55,7 @@ class MissingEntryError extends Error {
 export async function bundle(
   outDir: string,
   entries: Readonly<Record<string, string>> = BUNDLE_ENTRIES,
+  native: NativeParts = { arch: process.arch, modules: join(REPOSITORY, 'node_modules') },
 ): Promise<void> {
   const input = Object.fromEntries(
     Object.entries(entries).map(([name, source]) => [name, join(REPOSITORY, source)]),
@@ -60,7 +68,7 @@ export async function bundle(
   for (const path of DATA) {
     await cp(join(REPOSITORY, path), join(outDir, 'data', basename(path)), { recursive: true });
   }
-  await copyKoffi(join(outDir, 'node_modules'));
+  await copyKoffi(join(outDir, 'node_modules'), native);
   const gitCommit = checkoutCommit(REPOSITORY);
   await writeFile(
     join(outDir, 'package.json'),
@@ -112,8 +120,8 @@ async function writeCode(outDir: string, input: Readonly<Record<string, string>>
   });
 }
 
-/** Copies the package with the native part for this machine and without its sources. */
-async function copyKoffi(target: string): Promise<void> {
+/** Copies the package with the native part and without its sources. */
+async function copyKoffi(target: string, { arch, modules }: NativeParts): Promise<void> {
   const source = join(REPOSITORY, 'node_modules', 'koffi');
   for (const file of [
     'package.json',
@@ -125,9 +133,9 @@ async function copyKoffi(target: string): Promise<void> {
     await mkdir(dirname(join(target, 'koffi', file)), { recursive: true });
     await cp(join(source, file), join(target, 'koffi', file));
   }
-  const native = `koffi-${process.platform}-${process.arch}`;
-  const folder = `${process.platform}_${process.arch}`;
-  const from = join(REPOSITORY, 'node_modules', '@koromix', native);
+  const native = `koffi-linux-${arch}`;
+  const folder = `linux_${arch}`;
+  const from = join(modules, '@koromix', native);
   const to = join(target, '@koromix', native);
   for (const file of ['package.json', 'index.js', join(folder, 'koffi.node')]) {
     await mkdir(dirname(join(to, file)), { recursive: true });

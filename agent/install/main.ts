@@ -1,7 +1,7 @@
 /** Command lines of `nodeagent install` and `nodeagent uninstall`. */
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { findProgramFolder } from '#api/kit/install/program.ts';
+import { findProgramFolder, isPackaged, PackagedError } from '#api/kit/install/program.ts';
 import { systemctl } from '#api/kit/install/systemctl.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { type InstallDeps, install, uninstall } from './install.ts';
@@ -38,9 +38,12 @@ export async function runInstallCommand(
   argv: readonly string[],
   io: InstallIo,
 ): Promise<void> {
+  if (isPackaged(REPOSITORY, AGENT_PROGRAM) && !isHelp(argv)) throw new PackagedError(AGENT_PROGRAM);
   const deps: InstallDeps = { systemctl, ...io };
   await (command === 'install' ? runInstall(deps, [...argv]) : runUninstall(deps, [...argv]));
 }
+
+const isHelp = (argv: readonly string[]): boolean => argv.includes('--help') || argv.includes('-h');
 
 async function runInstall(deps: InstallDeps, args: string[]): Promise<void> {
   const { values } = parseArgs({

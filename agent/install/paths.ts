@@ -12,6 +12,7 @@ export const AGENT_PROGRAM: ProgramSpec = {
     'docs/flags.md',
     'docs/joining.md',
     'docs/install.md',
+    'docs/upgrade.md',
   ],
 };
 
@@ -45,6 +46,9 @@ export const INSTALLED_CONTAINERD = {
 export const AGENT_UNIT = 'nodeagent.service';
 export const CONTAINERD_UNIT = 'nodeagent-containerd.service';
 export const PODS_UNIT = 'nodeagent-pods.service';
+
+/** Folders of units: of `install`, and of Debian's package. */
+export const UNIT_FOLDERS: readonly string[] = ['/usr/local/lib/systemd/system', '/usr/lib/systemd/system'];
 
 export function installPaths(root = '/'): InstallPaths {
   const at = (path: string): string => join(root, path);

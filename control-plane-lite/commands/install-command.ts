@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { asError } from '#api/kit/errno.ts';
-import { findProgramFolder } from '#api/kit/install/program.ts';
+import { findProgramFolder, isPackaged, PackagedError } from '#api/kit/install/program.ts';
 import { SystemctlError, systemctl } from '#api/kit/install/systemctl.ts';
 import { ConfigError } from '../config/parse.ts';
 import { installServer, systemHelper, uninstallServer } from '../install/install.ts';
@@ -48,6 +48,8 @@ export async function runInstallCommand(
   const options = parseInstallArguments(command, argv);
   if (options.root === '/' && process.getuid?.() !== 0) throw new ConfigError([`${command} requires root`]);
   const repository = findProgramFolder(import.meta.dirname, PLANE_PROGRAM);
+  if (isPackaged(repository, PLANE_PROGRAM))
+    throw new ConfigError([new PackagedError(PLANE_PROGRAM).message]);
   const deps = { systemctl, helper: systemHelper, say };
   try {
     await (command === 'install'

@@ -11,6 +11,7 @@ export const PLANE_PROGRAM: ProgramSpec = {
     'LICENSE',
     'docs/install.md',
     'docs/backup.md',
+    'docs/upgrade.md',
   ],
 };
 

@@ -79,6 +79,18 @@ async function renameIfThere(from: string, to: string): Promise<void> {
   }
 }
 
+/** Reports whether the program belongs to a Debian package, which installs and removes it. */
+export const isPackaged = (repository: string, { name }: ProgramSpec): boolean =>
+  repository === `/usr/lib/${name}`;
+
+/** A command of the installer, in a program that dpkg manages. */
+export class PackagedError extends Error {
+  constructor({ name }: ProgramSpec) {
+    super(`${name} belongs to a Debian package: use apt-get install, remove or purge ${name}`);
+    this.name = 'PackagedError';
+  }
+}
+
 /** Returns the text of the command in `/usr/local/bin`.
  *  @param program folder of the installed program */
 export function commandScript(program: string, { name }: ProgramSpec): string {
