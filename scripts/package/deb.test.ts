@@ -42,16 +42,16 @@ test('dpkg reads the package', async () => {
   expect(dpkg('--info', file, 'md5sums')).toContain('92eb5ffee6ae2fec3ad71c777531578f  usr/lib/example/b\n');
   const lines = dpkg('--contents', file).trim().split('\n');
   expect(lines.map((line) => line.replace(/ +/g, ' ').split(' ').slice(0, 2).join(' '))).toEqual([
-    'drwxr-xr-x root/root',
-    'drwxr-xr-x root/root',
-    '-rw-r--r-- root/root',
-    'drwx------ root/root',
-    'drwxr-xr-x root/root',
-    'drwxr-xr-x root/root',
-    'lrwxrwxrwx root/root',
-    'drwxr-xr-x root/root',
-    'drwxr-xr-x root/root',
-    '-rwxr-xr-x root/root',
+    'drwxr-xr-x 0/0',
+    'drwxr-xr-x 0/0',
+    '-rw-r--r-- 0/0',
+    'drwx------ 0/0',
+    'drwxr-xr-x 0/0',
+    'drwxr-xr-x 0/0',
+    'lrwxrwxrwx 0/0',
+    'drwxr-xr-x 0/0',
+    'drwxr-xr-x 0/0',
+    '-rwxr-xr-x 0/0',
   ]);
   expect(lines[2]).toContain('2023-11-14 22:13');
 });
