@@ -52,6 +52,7 @@ const LIBRARIES: ReadonlySet<string> = new Set([
   'agent/demo/options.ts',
   'agent/install/main.ts',
   'agent/server/node/node-server.ts',
+  'control-plane-lite/commands/install-command.ts',
   'scripts/arguments.ts',
 ]);
 

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { buildLocalImages } from '#agent/runtime/managed/images.ts';
 import { createTar } from '#agent/runtime/managed/tar.ts';
+import { CONTAINERD_CRI_NAMESPACE } from '#api/vocabulary.ts';
 import { bundle, PROGRAM_ENTRIES } from '../bundle.ts';
 import { type Component, licencesText, renderBom, runtimeComponents } from './components.ts';
 import { withFolders } from './deb.ts';
@@ -105,7 +106,7 @@ Compare the checksums, then install:
 
 images/ has archives that a runtime imports:
 
-  ctr --address /run/nodeagent-containerd/containerd.sock --namespace k8s.io images import images/NAME
+  ctr --address /run/nodeagent-containerd/containerd.sock --namespace ${CONTAINERD_CRI_NAMESPACE} images import images/NAME
 `;
 
 /** Sums in the format of sha256sum. */

@@ -18,7 +18,7 @@ export interface JournalOptions {
 const PRIORITY = { error: 3, warning: 4, info: 6, debug: 7 } as const;
 
 /** A slot of a pod has the UID behind the name: `default/web#4f…`. */
-const podName = (text: string): string => text.replace(/#.*$/, '');
+const podName = (text: string): string => text.split('#', 1)[0] ?? text;
 
 function valueOf(key: string, value: unknown): string | undefined {
   if (value instanceof Error) return fieldValue(describeError(value));
