@@ -3,6 +3,7 @@ import { renameSync } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
 import { type DestinationStream, pino } from 'pino';
 import { createProcessLogger, type LineOutput, type ProcessLogger } from '#api/kit/logging/process-logger.ts';
+import type { SendEntry } from '#api/kit/systemd/journal.ts';
 import { value as quantityValue } from '#api/meta/quantity.ts';
 import type { AgentConfig } from '../../config/gen/config.ts';
 import { AGENT_VERSION } from '../../version.ts';
@@ -106,13 +107,16 @@ function createLogOutput(settings: LogSettings): LineOutput {
   };
 }
 
-/** @throws Error of the system when a file cannot be opened */
-export function createAgentLog(settings: LogSettings, fields: object): ProcessLogger {
-  const { logging, skipHeaders, addDirHeader, logBacktraceAt } = settings;
+/** @param send to the systemd journal, which is used for text on standard error
+ *  @throws Error of the system when a file cannot be opened */
+export function createAgentLog(settings: LogSettings, fields: object, send?: SendEntry): ProcessLogger {
+  const { logging, skipHeaders, addDirHeader, logBacktraceAt, logtostderr } = settings;
+  const usesJournal = send !== undefined && logging.format === 'text' && logtostderr;
   return createProcessLogger(logging.verbosity, fields, createLogOutput(settings), {
     format: logging.format,
     modules: logging.vmodule.map(({ filePattern, verbosity }) => ({ pattern: filePattern, verbosity })),
     skipHeaders,
+    journal: usesJournal ? { identifier: PROGRAM, send } : undefined,
     callers: { isShown: addDirHeader, backtraceAt: logBacktraceAt === ':0' ? '' : logBacktraceAt },
   });
 }

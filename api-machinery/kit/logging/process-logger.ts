@@ -6,6 +6,7 @@ import { type GlobPart, matchesGlob } from '../glob.ts';
 import type { Logger } from '../logger.ts';
 import { type CallerOptions, createCallerLogger } from './caller-logger.ts';
 import type { ProcessLogger } from './contract.ts';
+import { createJournalLogger, type JournalOptions } from './journal-logger.ts';
 import { createTextLogger, type Severity } from './text-logger.ts';
 
 export type { ProcessLogger } from './contract.ts';
@@ -86,6 +87,9 @@ export interface ProcessLogOptions {
   readonly skipHeaders?: boolean;
   /** None by default. */
   readonly callers?: CallerOptions;
+  /** The systemd journal, if standard error is connected to it: replaces format and output, which then
+   *  receives only entries that the journal does not accept. */
+  readonly journal?: Pick<JournalOptions, 'identifier' | 'send'> | undefined;
 }
 
 /** Receives whole lines, including their line end. */
@@ -114,12 +118,15 @@ export function createProcessLogger(
   verbosity: number,
   fields: object,
   output: LineOutput = pino.destination({ dest: 2, sync: true }),
-  { format = 'json', modules = [], skipHeaders = false, callers }: ProcessLogOptions = {},
+  { format = 'json', modules = [], skipHeaders = false, journal, callers }: ProcessLogOptions = {},
 ): ProcessLogger {
+  const write = output.write.bind(output);
   const out =
-    format === 'json'
-      ? jsonLogger(fields, output)
-      : createTextLogger({ now: Date.now, pid: process.pid, skipHeaders }, fields, output.write.bind(output));
+    journal !== undefined
+      ? createJournalLogger({ ...journal, fallback: write }, fields)
+      : format === 'json'
+        ? jsonLogger(fields, output)
+        : createTextLogger({ now: Date.now, pid: process.pid, skipHeaders }, fields, write);
   const log = new VerbosityLogger(out, thresholdOf(verbosity), modules);
   const isLocated = callers !== undefined && (callers.isShown || callers.backtraceAt !== '');
   return isLocated ? createCallerLogger(log, callers, log) : log;
