@@ -121,6 +121,11 @@ function createNamedContexts(initial: ServingCertificate, options: ListenerOptio
   };
 }
 
+/** In MB: none. Node counts bytes that a reset stream had queued as in use until the session ends, so a limit
+ *  would end sessions whose clients cancel downloads. Other limits bound what a session uses: its streams, their
+ *  heads, and the backlog of each. */
+const MAX_SESSION_MEMORY = 0xffff_ffff;
+
 interface ServerState {
   draining: boolean;
   readonly sockets: OpenSockets;
@@ -148,7 +153,7 @@ function createTlsServer(
       initialWindowSize: 256 * 1024,
       enablePush: false,
     },
-    maxSessionMemory: 64,
+    maxSessionMemory: MAX_SESSION_MEMORY,
     maxHeaderListPairs: 256,
     streamResetBurst: 1000,
     streamResetRate: 100,
