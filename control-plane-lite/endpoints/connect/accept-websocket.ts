@@ -1,12 +1,14 @@
 /** Upgrades a client's connection to WebSocket, in both directions. */
-import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 import type { RawExchange } from '../../http/contract.ts';
 
 /** Maximum size of a message; terminal and pipe input arrives in far smaller ones. */
 const LARGEST_MESSAGE = 4 * 1024 * 1024;
+/** How long a client may take to confirm a close, in ms. */
+const CLOSE_MS = 10_000;
 
-/** `undefined`: the handshake was invalid and has been rejected, or the client is gone. */
+/** Resolves with a paused socket, which its owner resumes once it listens for messages. `undefined`: the handshake
+ *  was invalid and has been rejected, or the client is gone. */
 export async function acceptClient(
   { message, socket, head, begun }: RawExchange & { readonly kind: 'upgrade' },
   protocol: string,
@@ -18,6 +20,7 @@ export async function acceptClient(
     noServer: true,
     perMessageDeflate: false,
     maxPayload: LARGEST_MESSAGE,
+    closeTimeout: CLOSE_MS,
   });
   // The port-forward subprotocol contains a slash, which the library does not accept in a subprotocol.
   Object.assign(message.headers, { 'sec-websocket-protocol': undefined });
@@ -31,13 +34,8 @@ export async function acceptClient(
       begun();
       socket.off('close', refused);
       client.on('error', () => client.terminate());
+      client.pause();
       resolve(client);
     });
   });
-}
-
-/** Returns the client's connection as a stream of its messages' bytes. */
-export async function byteStreamOf(client: WebSocket): Promise<Duplex> {
-  const { createWebSocketStream } = await import('ws');
-  return createWebSocketStream(client);
 }
