@@ -34,7 +34,8 @@ async function accepting(): Promise<Accepting> {
     socket.on('error', () => undefined);
     const begun = (): void => undefined;
     acceptClient({ kind: 'upgrade', message, socket, head, begun }, PROTOCOL, 'id').then(
-      (accepted) => (accepted === undefined ? client.reject(new Error('rejected')) : client.resolve(accepted)),
+      (accepted) =>
+        accepted === undefined ? client.reject(new Error('rejected')) : client.resolve(accepted),
       client.reject,
     );
   });
