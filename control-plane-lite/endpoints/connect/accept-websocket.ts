@@ -4,8 +4,6 @@ import type { RawExchange } from '../../http/contract.ts';
 
 /** Maximum size of a message; terminal and pipe input arrives in far smaller ones. */
 const LARGEST_MESSAGE = 4 * 1024 * 1024;
-/** How long a client may take to confirm a close, in ms. */
-const CLOSE_MS = 10_000;
 
 /** Resolves with a paused socket, which its owner resumes once it listens for messages. `undefined`: the handshake
  *  was invalid and has been rejected, or the client is gone. */
@@ -20,7 +18,6 @@ export async function acceptClient(
     noServer: true,
     perMessageDeflate: false,
     maxPayload: LARGEST_MESSAGE,
-    closeTimeout: CLOSE_MS,
   });
   // The port-forward subprotocol contains a slash, which the library does not accept in a subprotocol.
   Object.assign(message.headers, { 'sec-websocket-protocol': undefined });
