@@ -162,6 +162,7 @@ describe('a tunnel ends, with its connection to the agent,', () => {
     agent.resetAndDestroy();
     await over;
     await closed;
+    expect(client.readyState).toBe(client.CLOSED);
   });
 });
 

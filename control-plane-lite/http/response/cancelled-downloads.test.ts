@@ -55,8 +55,7 @@ describe('a session whose client cancels downloads', () => {
     const session = connect(server.url, { ca: ca.cert });
     for (let each = 0; each < count; each += 1) await cancelDownload(session, path);
     const stream = session.request({ ':path': '/version' });
-    const [headers] = await once(stream, 'response');
-    expect(headers).toMatchObject({ ':status': 200 });
+    expect((await once(stream, 'response')).slice(0, 1)).toMatchObject([{ ':status': 200 }]);
     session.destroy();
   });
 });
