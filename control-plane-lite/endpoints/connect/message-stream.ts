@@ -1,5 +1,5 @@
 /** The messages of a WebSocket as a stream of their bytes, in both directions. Its end is that of the socket: the
- *  protocol has no half-close. Ends whenever the socket does, whoever closed or broke it. */
+ *  protocol has no half-close. It ends with the socket, whether that was closed or broken. */
 import { Duplex } from 'node:stream';
 import type { RawData, WebSocket } from 'ws';
 
