@@ -16,6 +16,8 @@ import {
   type StoreEvent,
   type StoreWatch,
 } from '../../store/contract.ts';
+import type { Sealed } from '../state/sealed.ts';
+import { unsealAll } from './unseal.ts';
 
 /** Target of states and changes. */
 export interface FeedTarget {
@@ -28,6 +30,10 @@ export interface FeedTarget {
   readonly reached: (revision: number) => Promise<void>;
   /** Everything that the store contained a moment ago has been delivered. */
   readonly onSynced: () => void;
+  /** Keys whose values cannot be decrypted yet. */
+  readonly sealed: Sealed;
+  /** Applies a value that was sealed; `undefined`: the key was deleted meanwhile. */
+  readonly unseal: (key: string, item: StoredItem | undefined) => void;
 }
 
 export interface Loading {
@@ -37,12 +43,14 @@ export interface Loading {
 }
 
 export interface FeedDeps {
-  readonly store: Pick<Store, 'revisionStep' | 'currentRevision' | 'range' | 'watch'>;
+  readonly store: Pick<Store, 'revisionStep' | 'currentRevision' | 'get' | 'range' | 'watch'>;
   readonly clock: Clock;
   readonly log: Logger;
   readonly backoff: Backoff;
   /** Displays that the store cannot be followed. */
   readonly waits?: Pick<Waits, 'begin'> | undefined;
+  /** For display. */
+  readonly storeName?: string;
 }
 
 export interface FeedOptions {
@@ -51,6 +59,8 @@ export interface FeedOptions {
   /** Number of writes before the newest from which the initial state is read, so that watches from before a
    *  restart resume. More are read if the store wrote several at once. */
   readonly replayWrites: number;
+  /** Prefixes of resources without which nothing may be served, because they protect the others. */
+  readonly indispensable?: readonly string[];
 }
 
 export interface Feed {
@@ -64,6 +74,10 @@ export interface Feed {
 
 const PAGE = 500;
 const KEY = 'store';
+/** After this time the server starts without the values that cannot be decrypted, in ms. */
+const SEALED_AFTER_MS = 15_000;
+/** Time between two attempts to decrypt them, in ms. */
+const UNSEAL_MS = 2000;
 
 /** The requested revision is compacted or was never reached, or the known state is not one of this store. */
 function isLost(error: unknown): boolean {
@@ -76,11 +90,22 @@ interface LoadOptions {
   /** The revision to read; absent: the newest. */
   readonly revision: number | undefined;
   readonly signal: AbortSignal;
+  /** Returns whether the state may be served without the value; absent: without none. */
+  readonly maySeal?: (key: string) => boolean;
 }
 
-/** Reads the whole state at one revision. */
+/** Returns the last key of a page. */
+function lastKey({ items, sealed = [] }: RangeResult): string | undefined {
+  const [item, other] = [items.at(-1)?.key, sealed.at(-1)?.key];
+  if (item === undefined || other === undefined) return item ?? other;
+  return Buffer.compare(Buffer.from(item), Buffer.from(other)) > 0 ? item : other;
+}
+
+/** Reads the whole state at one revision. @throws StoreError of a value that may not be missing */
 async function load(store: FeedDeps['store'], target: FeedTarget, options: LoadOptions): Promise<void> {
   const loading = target.begin();
+  const { maySeal } = options;
+  const sealed: string[] = [];
   let { revision } = options;
   let after: string | undefined;
   for (;;) {
@@ -88,13 +113,19 @@ async function load(store: FeedDeps['store'], target: FeedTarget, options: LoadO
       limit: PAGE,
       ...(revision === undefined ? {} : { revision }),
       ...(after === undefined ? {} : { after }),
+      ...(maySeal === undefined ? {} : { sealed: 'return' }),
     });
     options.signal.throwIfAborted();
     revision = page.revision;
     loading.add(page.items);
-    after = page.items.at(-1)?.key;
+    for (const { key, error } of page.sealed ?? []) {
+      if (maySeal?.(key) !== true) throw error;
+      sealed.push(key);
+    }
+    after = lastKey(page);
     if (!page.more || after === undefined) break;
   }
+  for (const key of sealed) target.sealed.add(key);
   loading.finish(revision);
 }
 
@@ -164,17 +195,79 @@ async function loadFirst(
 }
 
 const STORE_WAIT = 'store to be followed';
+const UNSEAL_WAIT = 'stored values to be decrypted';
+
+/** Returns the resources of the keys with their counts: `2 of secrets`. */
+function describeSealed(keys: readonly string[], prefix: string): string {
+  const counts = new Map<string, number>();
+  for (const key of keys) {
+    const resource = key.slice(prefix.length, key.indexOf('/', prefix.length));
+    counts.set(resource, (counts.get(resource) ?? 0) + 1);
+  }
+  return [...counts].map(([resource, count]) => `${count} of ${resource}`).join(', ');
+}
 
 export function createFeed(deps: FeedDeps, options: FeedOptions, target: FeedTarget): Feed {
-  const { store, clock, log, backoff, waits } = deps;
+  const { store, clock, log, backoff, waits, storeName = STORE_WAIT } = deps;
   let wait: Wait | undefined;
   const { prefix } = options;
   let following: Following | undefined;
   let state: 'empty' | 'loaded' | 'lost' = 'empty';
   let synced = false;
+  let unsealWait: Wait | undefined;
+  const beganMs = clock.monotonic();
+  /** Why the store could not be followed; absent once it was. */
+  let firstFailure: Error | undefined;
+  let wasSynced = false;
+  const { sealed } = target;
+  const { indispensable = [] } = options;
+
+  /** A value that was readable once must not appear to be deleted. */
+  async function loadAgain(signal: AbortSignal): Promise<void> {
+    const known = new Set(sealed.keys());
+    const maySeal = (key: string): boolean => known.has(key);
+    await load(store, target, {
+      prefix,
+      revision: undefined,
+      signal,
+      ...(known.size > 0 ? { maySeal } : {}),
+    });
+  }
+
+  /** Whether values may be to blame that nobody can decrypt at the moment. */
+  const isLate = (): boolean =>
+    !wasSynced && firstFailure !== undefined && clock.monotonic() - beganMs >= SEALED_AFTER_MS;
+
+  /** Changes from before the start are not replayed, because some may be unreadable. */
+  async function loadReadable(signal: AbortSignal): Promise<void> {
+    const maySeal = (key: string): boolean => !indispensable.some((each) => key.startsWith(each));
+    await load(store, target, { prefix, revision: undefined, signal, maySeal });
+    if (sealed.size === 0) return;
+    const missing = describeSealed(sealed.keys(), prefix);
+    log.warn({ missing, err: firstFailure }, 'Stored values cannot be decrypted; serving without them');
+  }
+
+  /** Returns when to try again; undefined if nothing is sealed. */
+  async function unseal(signal: AbortSignal): Promise<number | undefined> {
+    if (sealed.size === 0) return undefined;
+    unsealWait ??= waits?.begin(UNSEAL_WAIT);
+    const failure = await unsealAll(
+      { store, sealed, unseal: (key, item) => target.unseal(key, item) },
+      signal,
+    );
+    if (sealed.size === 0) {
+      unsealWait?.end();
+      log.info({}, 'All stored values are decrypted');
+      return undefined;
+    }
+    const missing = describeSealed(sealed.keys(), prefix);
+    unsealWait?.because(failure === undefined ? missing : `${missing}: ${describeError(failure)}`);
+    return clock.now() + UNSEAL_MS;
+  }
 
   function onEnd(error: StoreError): void {
     synced = false;
+    firstFailure ??= error;
     following?.watch.close();
     if (isLost(error)) state = 'lost';
     const delayMs = backoff.fail(KEY, clock.now());
@@ -190,8 +283,12 @@ export function createFeed(deps: FeedDeps, options: FeedOptions, target: FeedTar
 
   /** Loads the state or resumes the watch, whichever is due. */
   async function follow(signal: AbortSignal): Promise<void> {
-    if (state === 'empty') await loadFirst({ store, target }, options, signal);
-    if (state === 'lost') await load(store, target, { prefix, revision: undefined, signal });
+    if (isLate()) {
+      following?.end();
+      following?.watch.close();
+      await loadReadable(signal);
+    } else if (state === 'empty') await loadFirst({ store, target }, options, signal);
+    else if (state === 'lost') await loadAgain(signal);
     state = 'loaded';
     if (following === undefined || following.isOver) {
       following = followStore({ store, target, prefix }, onEnd);
@@ -199,6 +296,7 @@ export function createFeed(deps: FeedDeps, options: FeedOptions, target: FeedTar
     await catchUp(following);
     if (following.isOver || signal.aborted) return;
     synced = true;
+    wasSynced = true;
     wait?.end();
     wait = undefined;
     backoff.reset(KEY);
@@ -211,11 +309,12 @@ export function createFeed(deps: FeedDeps, options: FeedOptions, target: FeedTar
     onError: (error) => log.error({ err: error }, 'Store follower failed'),
     step: async (signal) => {
       try {
-        if (!synced) wait ??= waits?.begin(STORE_WAIT);
+        if (!synced) wait ??= waits?.begin(storeName);
         await follow(signal);
-        return undefined;
+        return await unseal(signal);
       } catch (thrown) {
         if (signal.aborted) return undefined;
+        firstFailure ??= asError(thrown);
         const delayMs = backoff.fail(KEY, clock.now());
         wait?.because(describeError(asError(thrown)));
         // Warn once; the delay is displayed anyway.
@@ -235,6 +334,7 @@ export function createFeed(deps: FeedDeps, options: FeedOptions, target: FeedTar
       following?.watch.close();
       synced = false;
       wait?.end();
+      unsealWait?.end();
     },
     requestProgress() {
       if (following?.isOver === false) following.watch.requestProgress();
