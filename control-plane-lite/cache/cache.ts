@@ -164,7 +164,7 @@ export function createCache(deps: CacheDeps, options: CacheOptions = {}): Cache 
     followedStore: deps.store,
     ...deps,
   };
-  const { store, followedStore, clock, log, random, defer } = completed;
+  const { store, followedStore, random, defer } = completed;
   const settings = { ...DEFAULTS, ...options };
   const pendingWrites = createPendingWrites();
   const intake = createIntake(deps, settings, (key, stored) => pendingWrites.take(key, stored));
@@ -172,14 +172,7 @@ export function createCache(deps: CacheDeps, options: CacheOptions = {}): Cache 
   const createResource = createFactory(completed, settings, intake);
   const firstSync = Promise.withResolvers<void>();
   const feed: Feed = createFeed(
-    {
-      store: followedStore,
-      clock,
-      log,
-      waits: deps.waits,
-      ...(deps.storeName === undefined ? {} : { storeName: deps.storeName }),
-      backoff: createBackoff(BACKOFF, random),
-    },
+    { ...completed, store: followedStore, backoff: createBackoff(BACKOFF, random) },
     settings,
     {
       begin: () => applier.begin(),

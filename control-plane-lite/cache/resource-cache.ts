@@ -103,6 +103,17 @@ function assertStart({ start }: WatchOptions, floor: number, newest: number): vo
   throw new CacheError('expired', `too old resource version: ${start.revision} (${floor})`, newest);
 }
 
+/** @throws CacheError */
+function assertLoaded({ loaded, revision }: ResourceCacheDeps): void {
+  if (!loaded()) throw new CacheError('unavailable', 'the store has not been read yet', revision());
+}
+
+/** @throws StatusError ServiceUnavailable */
+function assertDecrypted({ sealed }: ResourceCacheDeps, { prefix }: StorageInfo): void {
+  const count = sealed(prefix);
+  if (count > 0) throw sealedValues(count, prefix);
+}
+
 export function createResourceCache(
   deps: ResourceCacheDeps,
   { storage, context, maxChanges }: ResourceCacheOptions,
@@ -132,15 +143,7 @@ export function createResourceCache(
     previous?.drop();
   }
 
-  function assertLoaded(): void {
-    if (!deps.loaded()) throw new CacheError('unavailable', 'the store has not been read yet', newest());
-  }
-
-  /** @throws StatusError ServiceUnavailable */
-  function assertReadable(): void {
-    const count = deps.sealed(storage.prefix);
-    if (count > 0) throw sealedValues(count, storage.prefix);
-  }
+  const assertReadable = (): void => assertDecrypted(deps, storage);
 
   return {
     storage,
@@ -158,7 +161,7 @@ export function createResourceCache(
       return found;
     },
     list(request) {
-      assertLoaded();
+      assertLoaded(deps);
       assertReadable();
       const { revision = newest() } = request;
       if (revision > newest()) {
@@ -170,7 +173,7 @@ export function createResourceCache(
       return pageOf(snapshots.view(revision), revision, request);
     },
     watch(options, encoder, sink) {
-      assertLoaded();
+      assertLoaded(deps);
       assertReadable();
       assertStart(options, history.floor, newest());
       return fanOut.watch(options, encoder, sink);

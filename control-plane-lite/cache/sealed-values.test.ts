@@ -66,12 +66,11 @@ async function setUp(sealedKeys: readonly string[], indispensable: readonly stri
   );
   const stop = new AbortController();
   const started = { done: false };
-  const starting = cache.start(stop.signal).then(
-    () => {
-      started.done = true;
-    },
-    () => undefined,
-  );
+  async function start(): Promise<void> {
+    await cache.start(stop.signal);
+    started.done = true;
+  }
+  const starting = start().catch(() => undefined);
   /** Lets time pass in steps, so that whatever follows a timer happens at its time. */
   const pass = async (ms: number): Promise<void> => {
     for (let passed = 0; passed < ms; passed += 500) {
@@ -107,11 +106,8 @@ describe('values that cannot be decrypted when the server starts', () => {
     expect(world.started.done).toBe(true);
     expect(world.nodes.get('n')?.key).toBe('n');
     expect(world.pods.get('default/b')?.key).toBe('default/b');
-    expect(world.waits.lasting()).toMatchObject([
-      {
-        what: 'stored values to be decrypted',
-        why: expect.stringMatching(/^1 of pods: .*cannot be decrypted/),
-      },
+    expect(world.waits.lasting().map(({ what, why }) => `${what}: ${why}`)).toEqual([
+      'stored values to be decrypted: 1 of pods: /registry/pods/default/a cannot be decrypted',
     ]);
   });
 

@@ -9,7 +9,6 @@ import type { Logger } from '#api/kit/logger.ts';
 import { createLoop } from '#api/kit/loop.ts';
 import type { Wait, Waits } from '#api/kit/waits.ts';
 import {
-  type RangeResult,
   type Store,
   type StoredItem,
   StoreError,
@@ -17,7 +16,8 @@ import {
   type StoreWatch,
 } from '../../store/contract.ts';
 import type { Sealed } from '../state/sealed.ts';
-import { unsealAll } from './unseal.ts';
+import { createLoads, isLost } from './load.ts';
+import { createUnsealing } from './unseal.ts';
 
 /** Target of states and changes. */
 export interface FeedTarget {
@@ -72,63 +72,7 @@ export interface Feed {
   readonly synced: boolean;
 }
 
-const PAGE = 500;
 const KEY = 'store';
-/** After this time the server starts without the values that cannot be decrypted, in ms. */
-const SEALED_AFTER_MS = 15_000;
-/** Time between two attempts to decrypt them, in ms. */
-const UNSEAL_MS = 2000;
-
-/** The requested revision is compacted or was never reached, or the known state is not one of this store. */
-function isLost(error: unknown): boolean {
-  if (!(error instanceof StoreError)) return false;
-  return error.reason === 'compacted' || error.reason === 'future' || error.reason === 'corrupt';
-}
-
-interface LoadOptions {
-  readonly prefix: string;
-  /** The revision to read; absent: the newest. */
-  readonly revision: number | undefined;
-  readonly signal: AbortSignal;
-  /** Returns whether the state may be served without the value; absent: without none. */
-  readonly maySeal?: (key: string) => boolean;
-}
-
-/** Returns the last key of a page. */
-function lastKey({ items, sealed = [] }: RangeResult): string | undefined {
-  const [item, other] = [items.at(-1)?.key, sealed.at(-1)?.key];
-  if (item === undefined || other === undefined) return item ?? other;
-  return Buffer.compare(Buffer.from(item), Buffer.from(other)) > 0 ? item : other;
-}
-
-/** Reads the whole state at one revision. @throws StoreError of a value that may not be missing */
-async function load(store: FeedDeps['store'], target: FeedTarget, options: LoadOptions): Promise<void> {
-  const loading = target.begin();
-  const { maySeal } = options;
-  const sealed: string[] = [];
-  let { revision } = options;
-  let after: string | undefined;
-  for (;;) {
-    const page: RangeResult = await store.range(options.prefix, {
-      limit: PAGE,
-      ...(revision === undefined ? {} : { revision }),
-      ...(after === undefined ? {} : { after }),
-      ...(maySeal === undefined ? {} : { sealed: 'return' }),
-    });
-    options.signal.throwIfAborted();
-    revision = page.revision;
-    loading.add(page.items);
-    for (const { key, error } of page.sealed ?? []) {
-      if (maySeal?.(key) !== true) throw error;
-      sealed.push(key);
-    }
-    after = lastKey(page);
-    if (!page.more || after === undefined) break;
-  }
-  for (const key of sealed) target.sealed.add(key);
-  loading.finish(revision);
-}
-
 /** One watch of the store. */
 interface Following {
   readonly watch: StoreWatch;
@@ -175,37 +119,7 @@ function followStore(
   return Object.assign(following, { watch });
 }
 
-/** Loads the initial state, from a little before the newest revision if the store still has it. */
-async function loadFirst(
-  deps: { readonly store: FeedDeps['store']; readonly target: FeedTarget },
-  options: FeedOptions,
-  signal: AbortSignal,
-): Promise<void> {
-  const { store, target } = deps;
-  const { prefix, replayWrites } = options;
-  const newest = await store.currentRevision();
-  const step = store.revisionStep;
-  const revision = replayWrites > 0 ? Math.max(step, newest - replayWrites * step) : undefined;
-  try {
-    await load(store, target, { prefix, revision, signal });
-  } catch (error) {
-    if (!isLost(error)) throw error;
-    await load(store, target, { prefix, revision: undefined, signal });
-  }
-}
-
 const STORE_WAIT = 'store to be followed';
-const UNSEAL_WAIT = 'stored values to be decrypted';
-
-/** Returns the resources of the keys with their counts: `2 of secrets`. */
-function describeSealed(keys: readonly string[], prefix: string): string {
-  const counts = new Map<string, number>();
-  for (const key of keys) {
-    const resource = key.slice(prefix.length, key.indexOf('/', prefix.length));
-    counts.set(resource, (counts.get(resource) ?? 0) + 1);
-  }
-  return [...counts].map(([resource, count]) => `${count} of ${resource}`).join(', ');
-}
 
 export function createFeed(deps: FeedDeps, options: FeedOptions, target: FeedTarget): Feed {
   const { store, clock, log, backoff, waits, storeName = STORE_WAIT } = deps;
@@ -214,60 +128,12 @@ export function createFeed(deps: FeedDeps, options: FeedOptions, target: FeedTar
   let following: Following | undefined;
   let state: 'empty' | 'loaded' | 'lost' = 'empty';
   let synced = false;
-  let unsealWait: Wait | undefined;
-  const beganMs = clock.monotonic();
-  /** Why the store could not be followed; absent once it was. */
-  let firstFailure: Error | undefined;
-  let wasSynced = false;
-  const { sealed } = target;
-  const { indispensable = [] } = options;
-
-  /** A value that was readable once must not appear to be deleted. */
-  async function loadAgain(signal: AbortSignal): Promise<void> {
-    const known = new Set(sealed.keys());
-    const maySeal = (key: string): boolean => known.has(key);
-    await load(store, target, {
-      prefix,
-      revision: undefined,
-      signal,
-      ...(known.size > 0 ? { maySeal } : {}),
-    });
-  }
-
-  /** Whether values may be to blame that nobody can decrypt at the moment. */
-  const isLate = (): boolean =>
-    !wasSynced && firstFailure !== undefined && clock.monotonic() - beganMs >= SEALED_AFTER_MS;
-
-  /** Changes from before the start are not replayed, because some may be unreadable. */
-  async function loadReadable(signal: AbortSignal): Promise<void> {
-    const maySeal = (key: string): boolean => !indispensable.some((each) => key.startsWith(each));
-    await load(store, target, { prefix, revision: undefined, signal, maySeal });
-    if (sealed.size === 0) return;
-    const missing = describeSealed(sealed.keys(), prefix);
-    log.warn({ missing, err: firstFailure }, 'Stored values cannot be decrypted; serving without them');
-  }
-
-  /** Returns when to try again; undefined if nothing is sealed. */
-  async function unseal(signal: AbortSignal): Promise<number | undefined> {
-    if (sealed.size === 0) return undefined;
-    unsealWait ??= waits?.begin(UNSEAL_WAIT);
-    const failure = await unsealAll(
-      { store, sealed, unseal: (key, item) => target.unseal(key, item) },
-      signal,
-    );
-    if (sealed.size === 0) {
-      unsealWait?.end();
-      log.info({}, 'All stored values are decrypted');
-      return undefined;
-    }
-    const missing = describeSealed(sealed.keys(), prefix);
-    unsealWait?.because(failure === undefined ? missing : `${missing}: ${describeError(failure)}`);
-    return clock.now() + UNSEAL_MS;
-  }
+  const loads = createLoads({ store, clock, log, target }, options);
+  const unsealing = createUnsealing({ store, clock, log, waits, target, prefix });
 
   function onEnd(error: StoreError): void {
     synced = false;
-    firstFailure ??= error;
+    loads.failed(error);
     following?.watch.close();
     if (isLost(error)) state = 'lost';
     const delayMs = backoff.fail(KEY, clock.now());
@@ -283,12 +149,12 @@ export function createFeed(deps: FeedDeps, options: FeedOptions, target: FeedTar
 
   /** Loads the state or resumes the watch, whichever is due. */
   async function follow(signal: AbortSignal): Promise<void> {
-    if (isLate()) {
+    if (loads.isLate) {
       following?.end();
       following?.watch.close();
-      await loadReadable(signal);
-    } else if (state === 'empty') await loadFirst({ store, target }, options, signal);
-    else if (state === 'lost') await loadAgain(signal);
+      await loads.readable(signal);
+    } else if (state === 'empty') await loads.first(signal);
+    else if (state === 'lost') await loads.again(signal);
     state = 'loaded';
     if (following === undefined || following.isOver) {
       following = followStore({ store, target, prefix }, onEnd);
@@ -296,7 +162,7 @@ export function createFeed(deps: FeedDeps, options: FeedOptions, target: FeedTar
     await catchUp(following);
     if (following.isOver || signal.aborted) return;
     synced = true;
-    wasSynced = true;
+    loads.done();
     wait?.end();
     wait = undefined;
     backoff.reset(KEY);
@@ -311,10 +177,10 @@ export function createFeed(deps: FeedDeps, options: FeedOptions, target: FeedTar
       try {
         if (!synced) wait ??= waits?.begin(storeName);
         await follow(signal);
-        return await unseal(signal);
+        return await unsealing.attempt(signal);
       } catch (thrown) {
         if (signal.aborted) return undefined;
-        firstFailure ??= asError(thrown);
+        loads.failed(asError(thrown));
         const delayMs = backoff.fail(KEY, clock.now());
         wait?.because(describeError(asError(thrown)));
         // Warn once; the delay is displayed anyway.
@@ -334,7 +200,7 @@ export function createFeed(deps: FeedDeps, options: FeedOptions, target: FeedTar
       following?.watch.close();
       synced = false;
       wait?.end();
-      unsealWait?.end();
+      unsealing.stop();
     },
     requestProgress() {
       if (following?.isOver === false) following.watch.requestProgress();
