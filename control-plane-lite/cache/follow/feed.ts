@@ -124,12 +124,11 @@ const STORE_WAIT = 'store to be followed';
 export function createFeed(deps: FeedDeps, options: FeedOptions, target: FeedTarget): Feed {
   const { store, clock, log, backoff, waits, storeName = STORE_WAIT } = deps;
   let wait: Wait | undefined;
-  const { prefix } = options;
   let following: Following | undefined;
   let state: 'empty' | 'loaded' | 'lost' = 'empty';
   let synced = false;
   const loads = createLoads({ store, clock, log, target }, options);
-  const unsealing = createUnsealing({ store, clock, log, waits, target, prefix });
+  const unsealing = createUnsealing({ store, clock, log, waits, target, prefix: options.prefix });
 
   function onEnd(error: StoreError): void {
     synced = false;
@@ -157,7 +156,7 @@ export function createFeed(deps: FeedDeps, options: FeedOptions, target: FeedTar
     else if (state === 'lost') await loads.again(signal);
     state = 'loaded';
     if (following === undefined || following.isOver) {
-      following = followStore({ store, target, prefix }, onEnd);
+      following = followStore({ store, target, prefix: options.prefix }, onEnd);
     }
     await catchUp(following);
     if (following.isOver || signal.aborted) return;
