@@ -49,5 +49,5 @@ export function refuseMalformed(error: NodeJS.ErrnoException, socket: Duplex, ha
 
 /** Responds to all malformed requests of a server. */
 export function refuseMalformedRequests(server: Server | SecureServer): void {
-  server.on('clientError', (error: NodeJS.ErrnoException, socket) => refuseMalformed(error, socket));
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => refuseMalformed(error, socket));
 }

@@ -1,5 +1,5 @@
 /** Keys of stored values that cannot be decrypted yet. Their objects exist, so nothing may take them for absent: as
- *  long as a resource has such keys, its lists and watches fail, and whoever decides by it waits. */
+ *  long as a resource has such keys, its lists and watches fail, and everything that decides by it waits. */
 
 export type Prefixes = ReadonlySet<string> | 'every';
 
