@@ -8,39 +8,10 @@ import { describeError } from '#api/kit/error-chain.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createLoop } from '#api/kit/loop.ts';
 import type { Wait, Waits } from '#api/kit/waits.ts';
-import {
-  type Store,
-  type StoredItem,
-  StoreError,
-  type StoreEvent,
-  type StoreWatch,
-} from '../../store/contract.ts';
-import type { Sealed } from '../state/sealed.ts';
+import { type Store, StoreError, type StoreWatch } from '../../store/contract.ts';
 import { createLoads, isLost } from './load.ts';
+import type { FeedOptions, FeedTarget } from './target.ts';
 import { createUnsealing } from './unseal.ts';
-
-/** Target of states and changes. */
-export interface FeedTarget {
-  /** A whole state follows. */
-  readonly begin: () => Loading;
-  readonly onEvents: (events: readonly StoreEvent[]) => void;
-  readonly onProgress: (revision: number) => void;
-  readonly revision: () => number;
-  /** Resolves once the target has seen the revision. */
-  readonly reached: (revision: number) => Promise<void>;
-  /** Everything that the store contained a moment ago has been delivered. */
-  readonly onSynced: () => void;
-  /** Keys whose values cannot be decrypted yet. */
-  readonly sealed: Sealed;
-  /** Applies a value that was sealed; `undefined`: the key was deleted meanwhile. */
-  readonly unseal: (key: string, item: StoredItem | undefined) => void;
-}
-
-export interface Loading {
-  add(items: readonly StoredItem[]): void;
-  /** The state is complete; it is that of this revision. */
-  finish(revision: number): void;
-}
 
 export interface FeedDeps {
   readonly store: Pick<Store, 'revisionStep' | 'currentRevision' | 'get' | 'range' | 'watch'>;
@@ -51,16 +22,6 @@ export interface FeedDeps {
   readonly waits?: Pick<Waits, 'begin'> | undefined;
   /** For display. */
   readonly storeName?: string;
-}
-
-export interface FeedOptions {
-  /** Common prefix of all keys. */
-  readonly prefix: string;
-  /** Number of writes before the newest from which the initial state is read, so that watches from before a
-   *  restart resume. More are read if the store wrote several at once. */
-  readonly replayWrites: number;
-  /** Prefixes of resources without which nothing may be served, because they protect the others. */
-  readonly indispensable?: readonly string[];
 }
 
 export interface Feed {

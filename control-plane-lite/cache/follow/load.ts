@@ -3,7 +3,7 @@
 import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { type RangeResult, type Store, StoreError } from '../../store/contract.ts';
-import type { FeedOptions, FeedTarget } from './feed.ts';
+import type { FeedOptions, FeedTarget } from './target.ts';
 import { describeSealed } from './unseal.ts';
 
 type LoadStore = Pick<Store, 'revisionStep' | 'currentRevision' | 'range'>;

@@ -55,7 +55,7 @@ const UNSEAL_WAIT = 'stored values to be decrypted';
 export function describeSealed(keys: readonly string[], prefix: string): string {
   const counts = new Map<string, number>();
   for (const key of keys) {
-    const resource = key.slice(prefix.length, key.indexOf('/', prefix.length));
+    const [resource = ''] = key.slice(prefix.length).split('/', 1);
     counts.set(resource, (counts.get(resource) ?? 0) + 1);
   }
   return [...counts].map(([resource, count]) => `${count} of ${resource}`).join(', ');
