@@ -1,8 +1,8 @@
+import * as fc from 'fast-check';
+import { describe, expect, it, test } from 'vitest';
 import { copyJson } from '#api/codec/copy-json.ts';
 import { FEATURE_GATES, gatesOn } from '#api/schema/feature-gates.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
-import * as fc from 'fast-check';
-import { describe, expect, it, test } from 'vitest';
 import { createBuiltinSchema } from './builtin-schema.ts';
 import type { ApiObject } from './contract.ts';
 import { dropDisabledFields } from './drop-gated-fields.ts';
@@ -32,12 +32,18 @@ const VALUES: Readonly<Record<string, unknown>> = {
   terminating: true,
   hints: { forZones: [{ name: 'a' }] },
   endPort: 90,
-  conditions: [{ type: 'A', status: 'True', lastTransitionTime: '2026-11-21T12:00:00Z', reason: 'R', message: '' }],
+  conditions: [
+    { type: 'A', status: 'True', lastTransitionTime: '2026-11-21T12:00:00Z', reason: 'R', message: '' },
+  ],
   containerResource: { name: 'cpu', container: 'c', target: { type: 'Utilization' } },
 };
 
 /** Returns an object with the value at each path. */
-function objectWith(typeRef: string, paths: readonly string[], value: (member: string) => unknown): ApiObject {
+function objectWith(
+  typeRef: string,
+  paths: readonly string[],
+  value: (member: string) => unknown,
+): ApiObject {
   const [apiVersion = '', kind = ''] = typeRef.replace(/^core\//, '').split(/\.(?=[A-Z])/);
   const object: ApiObject = { apiVersion, kind, metadata: { name: 'a', labels: { a: 'b' } } };
   for (const path of paths) {
@@ -70,8 +76,7 @@ const NONE: ReadonlySet<string> = new Set();
 describe.each(ROWS)('a %s with fields of %s', (typeRef, gate, { paths, fallback }) => {
   const valueOf = (member: string): unknown => VALUES[member];
   const full = (): ApiObject => objectWith(typeRef, paths, valueOf);
-  const bare = (): ApiObject =>
-    objectWith(typeRef, paths, () => fallback);
+  const bare = (): ApiObject => objectWith(typeRef, paths, () => fallback);
   const drop = (gates: ReadonlySet<string>) =>
     dropDisabledFields([{ gate, paths, ...(fallback === undefined ? {} : { fallback }) }], gates);
 

@@ -81,7 +81,10 @@ export const GATED_FIELDS: Readonly<Record<string, readonly GatedFields[]>> = {
     { gate: 'TopologyAwareHints', paths: ['endpoints[].hints'] },
   ],
   'networking.plat.io/v1.NetworkPolicy': [
-    { gate: 'NetworkPolicyEndPort', paths: ['spec.ingress[].ports[].endPort', 'spec.egress[].ports[].endPort'] },
+    {
+      gate: 'NetworkPolicyEndPort',
+      paths: ['spec.ingress[].ports[].endPort', 'spec.egress[].ports[].endPort'],
+    },
     { gate: 'NetworkPolicyStatus', paths: ['status.conditions'] },
   ],
   'autoscaling/v2.HorizontalPodAutoscaler': [

@@ -4,6 +4,7 @@ import type { MetricsRegistry } from '#api/kit/metrics.ts';
 import { createApiProtobuf } from '#api/protobuf/api-protobuf.ts';
 import { addAggregationMetrics } from '../aggregation/metrics.ts';
 import { replacingLocal } from '../aggregation/replace-local.ts';
+import { gateSettings } from '../config/parse.ts';
 import { createContent } from '../content/content.ts';
 import { createStatusEncoder } from '../content/plain.ts';
 import type { ExtraGroup } from '../discovery/groups.ts';
@@ -113,6 +114,7 @@ export async function createServer(core: Core, more: ServerParts): Promise<Serve
       tls: tls.current(),
       ...tlsOptions(config),
       requestTimeoutMs: config.requestTimeout,
+      compress: core.gates.has('APIResponseCompression'),
       maxConnectionsPerAddress: config.maxConnectionsPerAddress,
       inFlight: { readOnly: config.maxRequestsInflight, mutating: config.maxMutatingRequestsInflight },
     },
@@ -168,6 +170,13 @@ function measured({ access, authentication, clock }: Core): Authenticate {
   };
 }
 
+const VALIDATION_GATE = 'ServerSideFieldValidation';
+
+/** Reports whether clients may choose how unknown fields are handled: unless the gate is off explicitly. The
+ *  parameter is part of the API conventions, document 1 §4.7. */
+const validatesFields = ({ config }: Core): boolean =>
+  gateSettings(config.featureGates)[VALIDATION_GATE] !== false;
+
 function resourceHandler(
   core: Core,
   protobuf: ReturnType<typeof createApiProtobuf>,
@@ -180,10 +189,19 @@ function resourceHandler(
     registry,
     cache,
     verbs: aggregation === undefined ? verbs : replacingLocal({ verbs, cache, vocabulary }),
-    content: createContent({ vocabulary, now: () => clock.now(), protobuf }),
+    content: createContent({
+      vocabulary,
+      now: () => clock.now(),
+      protobuf,
+      validatesFields: validatesFields(core),
+    }),
     authorizer: access.authorizer,
     clock,
     vocabulary,
+    lists: {
+      inPages: core.gates.has('APIListChunking'),
+      countRest: core.gates.has('RemainingItemCount'),
+    },
     ...(aggregation === undefined ? {} : { delegate: aggregation.delegate }),
     connect: nodes.connect,
     connectSchema: (kind) => createBuiltinSchema(`core/v1.${kind}`, options),
