@@ -76,10 +76,9 @@ describe('parseConfig', () => {
       configWarnings(parseConfig([`--feature-gates=${gates}`]));
     expect(warningsOf('CronJobTimeZone=true,AllAlpha=true')).toEqual([]);
     // These request the default behaviour.
-    expect(warningsOf('OpenAPIV3=true,APIServerTracing=false')).toEqual([]);
-    expect(warningsOf('OpenAPIV3=false,APIServerTracing=true,CPUManager=true')).toEqual([
-      'Without effect, not implemented: feature gate OpenAPIV3 (always on), feature gate APIServerTracing',
-      'Without effect, ignored: feature gate CPUManager (a gate of nodeagent)',
+    expect(warningsOf('HonorPVReclaimPolicy=false')).toEqual([]);
+    expect(warningsOf('OpenAPIV3=false,WinDSR=true,CPUManager=true')).toEqual([
+      'Without effect, ignored: feature gate WinDSR (nodes run Linux), feature gate CPUManager (a gate of nodeagent)',
     ]);
   });
 

@@ -53,7 +53,8 @@ function validate(
     const modes = ephemeral?.volumeClaimTemplate?.spec?.accessModes;
     const path = `spec.volumes[${index}].ephemeral.volumeClaimTemplate.spec.accessModes`;
     // The volumes of a pod never change.
-    if (modes !== undefined && old === undefined) validateSinglePodMode(errors, [modes], path, gates);
+    if (modes !== undefined && old === undefined)
+      validateSinglePodMode(errors, [modes, undefined], path, gates);
   }
   const content = [...validatePodContent(pod, serverPodOptions(vocabulary, gates)), ...errors.all];
   const mirror = pod.metadata?.annotations?.[vocabulary.configMirror];
