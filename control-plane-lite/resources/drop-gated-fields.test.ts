@@ -54,7 +54,7 @@ function objectWith(
       const name = part.replace('[]', '');
       const made: Record<string, unknown> = {};
       const known = holder[name];
-      const next = Array.isArray(known) ? known[0] : known;
+      const next: unknown = Array.isArray(known) ? known[0] : known;
       if (typeof next === 'object' && next !== null) {
         holder = next as Record<string, unknown>;
       } else {
