@@ -7,14 +7,15 @@ import { AUTHENTICATION, type AuthenticationConfig } from './groups/authenticati
 import { AUTHORIZATION, type AuthorizationConfig } from './groups/authorization.ts';
 import { CERTIFICATES, type CertificateConfig } from './groups/certificates.ts';
 import { ENCRYPTION, type EncryptionConfig } from './groups/encryption.ts';
+import { FILE, type FileConfig } from './groups/file.ts';
 import { NODES, type NodesConfig } from './groups/nodes.ts';
 import { OPERATION, type OperationConfig } from './groups/operation.ts';
 import { SERVING, type ServingConfig } from './groups/serving.ts';
 import type { SettingsOf } from './groups/setting.ts';
 import { STORAGE, type StorageConfig } from './groups/storage.ts';
 
-/** The configuration; durations are in ms. */
-export interface ServerConfig
+/** The values of all settings; durations are in ms. */
+export interface SettingValues
   extends StorageConfig,
     ApiConfig,
     ServingConfig,
@@ -25,9 +26,16 @@ export interface ServerConfig
     NodesConfig,
     OperationConfig,
     AuditConfig,
-    EncryptionConfig {}
+    EncryptionConfig,
+    FileConfig {}
 
-export const SETTINGS: SettingsOf<ServerConfig> = {
+/** The configuration. */
+export interface ServerConfig extends SettingValues {
+  /** Flags without effect that were set, with their value. */
+  readonly setInVain: ReadonlyMap<string, unknown>;
+}
+
+export const SETTINGS: SettingsOf<SettingValues> = {
   ...STORAGE,
   ...API,
   ...SERVING,
@@ -39,4 +47,5 @@ export const SETTINGS: SettingsOf<ServerConfig> = {
   ...OPERATION,
   ...AUDIT,
   ...ENCRYPTION,
+  ...FILE,
 };

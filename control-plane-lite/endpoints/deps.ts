@@ -20,6 +20,9 @@ export interface EndpointDeps {
   readonly vocabulary: Vocabulary;
   /** Lists. Default: in pages, with the number of items left. */
   readonly lists?: ListFeatures;
+  /** Minimum timeout of watches that request none; they end after up to twice that, so that they don't all end
+   *  together. */
+  readonly watchTimeoutMs: number;
   /** Handles resources of aggregated servers; consulted before this server's own. */
   readonly delegate?: (request: ApiRequest) => Handler | undefined;
   /** Connect subresources: `pods/exec`, `nodes/proxy`… */

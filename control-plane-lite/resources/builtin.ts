@@ -7,11 +7,14 @@ import { dropDisabledFields } from './drop-gated-fields.ts';
 import { apiVersionOf, type BuiltinFact, builtinFacts } from './facts.ts';
 import { GATED_FIELDS, GATED_SUBRESOURCES } from './gated-fields.ts';
 import { deprecations, deprecationWarning, formatRelease } from './groups/deprecations.ts';
+import { privilegedCheck } from './privileged.ts';
 
 export interface BuiltinDeps {
   readonly vocabulary: Vocabulary;
   readonly gates: ReadonlySet<string>;
   readonly kinds: KindTable;
+  /** Whether containers may be privileged. Default true. */
+  readonly allowPrivileged?: boolean;
 }
 
 /** Resources that are operations, not objects: nothing of them is stored. */
@@ -81,6 +84,7 @@ export function builtinResources(deps: BuiltinDeps): readonly Resource[] {
     const storedFact = byKey.get(key) ?? fact;
     const conversion = entry.storedAs?.conversion;
     const dropDisabled = dropDisabledFields(GATED_FIELDS[fact.typeRef] ?? [], gates);
+    const policyErrors = deps.allowPrivileged === false ? privilegedCheck(fact.typeRef) : undefined;
     const resource: Resource = {
       info: enabledInfo(fact, gates),
       schema: createBuiltinSchema(fact.typeRef, { vocabulary, gates }),
@@ -88,6 +92,7 @@ export function builtinResources(deps: BuiltinDeps): readonly Resource[] {
       parts: entry.parts ?? {},
       storage: storageOf(storedFact),
       ...fateOf.get(`${fact.info.group}/${fact.info.version}/${fact.info.plural}`),
+      ...(policyErrors === undefined ? {} : { policyErrors }),
       ...(dropDisabled === undefined ? {} : { dropDisabled }),
       ...(conversion === undefined ? {} : { conversion }),
       ...(entry.decidesInServed === true ? { decidesInServed: true } : {}),

@@ -62,6 +62,7 @@ export function createChecks(
     () => metadataErrors(resource, object),
     () => strategy.validate?.(object, context) ?? [],
     () => strategy.validateCreate?.(object, context) ?? [],
+    () => resource.policyErrors?.(object) ?? [],
   ];
 }
 
@@ -154,6 +155,7 @@ export function updateChecks(
     ...common,
     () => strategy.validate?.(object, context, old) ?? [],
     () => strategy.validateUpdate?.(object, old, context) ?? [],
+    () => resource.policyErrors?.(object) ?? [],
   ];
 }
 

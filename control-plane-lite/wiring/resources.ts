@@ -46,7 +46,7 @@ export function createResources(
       cleanupFinalizer: cleanupFinalizer(vocabulary.apiGroupDomain),
     }),
   };
-  const all = builtinResources({ vocabulary, gates, kinds });
+  const all = builtinResources({ vocabulary, gates, kinds, allowPrivileged: config.allowPrivileged });
   return { registry: createResourceRegistry(selectServed(all, config.runtimeConfig)), allocation };
 }
 

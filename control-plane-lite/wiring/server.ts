@@ -12,6 +12,8 @@ import { createTokenIssuerRoutes } from '../discovery/token-issuer.ts';
 import { createResourceHandler } from '../endpoints/resource-handler.ts';
 import { createScaleMapping } from '../endpoints/scale-mapping.ts';
 import type { Handler, PathRoute, RequestInfo } from '../http/contract.ts';
+import { logFilesRoute } from '../http/debug/log-files.ts';
+import { createProfilesRoute } from '../http/debug/profiles.ts';
 import { createHealth, type Health, type HealthCheck } from '../http/health/health.ts';
 import { withWaits } from '../http/health/health-waits.ts';
 import { addProcessMetrics, metricsRoute } from '../http/metrics/metrics.ts';
@@ -54,6 +56,9 @@ export interface ServerParts {
   readonly nodes: Nodes;
 }
 
+/** Logs of the machine, as upstream serves them. */
+const LOG_DIR = '/var/log';
+
 const NO_GROUPS: readonly ExtraGroup[] = [];
 
 /** @throws Error that names an unreadable file */
@@ -79,6 +84,8 @@ export async function createServer(core: Core, more: ServerParts): Promise<Serve
     ...healthRoutes(core, health),
     metricsRoute(metrics),
     ...tokenIssuer,
+    ...(config.profiling ? [createProfilesRoute()] : []),
+    ...(config.enableLogsHandler ? [logFilesRoute(LOG_DIR)] : []),
     ...(flows?.routes ?? []),
     ...more.routes,
   ];
@@ -113,6 +120,10 @@ export async function createServer(core: Core, more: ServerParts): Promise<Serve
     {
       tls: tls.current(),
       ...tlsOptions(config),
+      ...(config.http2MaxStreamsPerConnection === 0
+        ? {}
+        : { maxStreams: config.http2MaxStreamsPerConnection }),
+      goawayChance: config.goawayChance,
       requestTimeoutMs: config.requestTimeout,
       compress: core.gates.has('APIResponseCompression'),
       maxConnectionsPerAddress: config.maxConnectionsPerAddress,
@@ -198,6 +209,7 @@ function resourceHandler(
     authorizer: access.authorizer,
     clock,
     vocabulary,
+    watchTimeoutMs: core.config.minRequestTimeout * 1000,
     lists: {
       inPages: core.gates.has('APIListChunking'),
       countRest: core.gates.has('RemainingItemCount'),
