@@ -19,7 +19,7 @@ import { withWaits } from '../http/health/health-waits.ts';
 import { addProcessMetrics, metricsRoute } from '../http/metrics/metrics.ts';
 import type { Authenticate } from '../http/pipeline/authenticate.ts';
 import { createImpersonation } from '../http/pipeline/impersonate.ts';
-import { type ApiServer, createApiServer } from '../http/server.ts';
+import { type ApiServer, type ApiServerOptions, createApiServer } from '../http/server.ts';
 import { createBuiltinSchema } from '../resources/builtin-schema.ts';
 import { isKnown } from '../resources/registry.ts';
 import type { Aggregation } from './aggregation.ts';
@@ -84,8 +84,7 @@ export async function createServer(core: Core, more: ServerParts): Promise<Serve
     ...healthRoutes(core, health),
     metricsRoute(metrics),
     ...tokenIssuer,
-    ...(config.profiling ? [createProfilesRoute()] : []),
-    ...(config.enableLogsHandler ? [logFilesRoute(LOG_DIR)] : []),
+    ...debugRoutes(core),
     ...(flows?.routes ?? []),
     ...more.routes,
   ];
@@ -117,18 +116,7 @@ export async function createServer(core: Core, more: ServerParts): Promise<Serve
       browser: browserPolicy(config),
       ...optionalParts(audit, flows),
     },
-    {
-      tls: tls.current(),
-      ...tlsOptions(config),
-      ...(config.http2MaxStreamsPerConnection === 0
-        ? {}
-        : { maxStreams: config.http2MaxStreamsPerConnection }),
-      goawayChance: config.goawayChance,
-      requestTimeoutMs: config.requestTimeout,
-      compress: core.gates.has('APIResponseCompression'),
-      maxConnectionsPerAddress: config.maxConnectionsPerAddress,
-      inFlight: { readOnly: config.maxRequestsInflight, mutating: config.maxMutatingRequestsInflight },
-    },
+    { tls: tls.current(), ...serverOptions(core) },
   );
   tls.onChange((certificate) => api.setCertificate(certificate));
   return {
@@ -141,6 +129,24 @@ export async function createServer(core: Core, more: ServerParts): Promise<Serve
       flows?.close();
       return audit?.close() ?? Promise.resolve();
     },
+  };
+}
+
+const debugRoutes = ({ config }: Core): readonly PathRoute[] => [
+  ...(config.profiling ? [createProfilesRoute()] : []),
+  ...(config.enableLogsHandler ? [logFilesRoute(LOG_DIR)] : []),
+];
+
+function serverOptions({ config, gates }: Core): Omit<ApiServerOptions, 'tls'> {
+  const { http2MaxStreamsPerConnection: maxStreams } = config;
+  return {
+    ...tlsOptions(config),
+    ...(maxStreams === 0 ? {} : { maxStreams }),
+    goawayChance: config.goawayChance,
+    requestTimeoutMs: config.requestTimeout,
+    compress: gates.has('APIResponseCompression'),
+    maxConnectionsPerAddress: config.maxConnectionsPerAddress,
+    inFlight: { readOnly: config.maxRequestsInflight, mutating: config.maxMutatingRequestsInflight },
   };
 }
 

@@ -38,7 +38,8 @@ describe('a server with flags', () => {
     expect((await plane.get('/debug/pprof/')).text).toContain('/debug/pprof/profile');
     expect((await plane.get('/debug/pprof/cmdline')).status).toBe(200);
     const { status, text } = await plane.get('/debug/pprof/profile?seconds=1');
-    expect([status, JSON.parse(text)]).toEqual([200, expect.objectContaining({ nodes: expect.anything() })]);
+    expect(status).toBe(200);
+    expect(JSON.parse(text)).toHaveProperty('nodes');
     expect((await plane.get('/debug/pprof/profile?seconds=x')).status).toBe(400);
     expect((await plane.get('/debug/pprof/other')).status).toBe(404);
     expect((await plane.as('').get('/debug/pprof/')).status).toBe(403);

@@ -74,10 +74,9 @@ function fileResponse(file: FileHandle, sizeBytes: number, signal: AbortSignal):
     kind: 'stream',
     contentType: 'text/plain; charset=utf-8',
     start(sink) {
-      let isOver = false;
       const write = async (): Promise<void> => {
         try {
-          for (let at = 0; at < sizeBytes && !isOver; ) {
+          for (let at = 0; at < sizeBytes && !signal.aborted; ) {
             const length = Math.min(CHUNK_BYTES, sizeBytes - at);
             const { bytesRead, buffer } = await file.read(Buffer.alloc(length), 0, length, at);
             if (bytesRead === 0) break;
@@ -91,9 +90,7 @@ function fileResponse(file: FileHandle, sizeBytes: number, signal: AbortSignal):
         }
       };
       write().catch(() => sink.end());
-      return () => {
-        isOver = true;
-      };
+      return () => void close();
     },
   };
 }
