@@ -1,6 +1,7 @@
 /** Renders docs/server-flags.md from the settings of the server and the flags without effect. */
 import { effectText } from '#api/schema/effect.ts';
 import { upstreamAgentFlag } from '#api/vocabulary.ts';
+import { CONFIG_VERSIONS } from './file.ts';
 import type { Setting } from './groups/setting.ts';
 import { IGNORED_FLAGS } from './ignored.ts';
 import { SETTINGS } from './settings.ts';
@@ -51,7 +52,7 @@ export function renderServerFlagsPage(): string {
     '`--config FILE` reads the settings from a YAML or JSON file, each as the field of its row; flags take precedence:',
     '',
     '```yaml',
-    'apiVersion: controlplane.config.plat.io/v1alpha1',
+    `apiVersion: ${CONFIG_VERSIONS[0] ?? ''}`,
     'kind: ControlPlaneConfiguration',
     'securePort: 7443',
     'requestTimeout: 1m30s',

@@ -2,11 +2,12 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createTempDir } from '../../testing/temp.ts';
-import { fieldOf } from './file.ts';
+import { CONFIG_VERSIONS, fieldOf } from './file.ts';
 import { ConfigError, configWarnings, parseConfig } from './parse.ts';
 import { SETTINGS } from './settings.ts';
 
-const HEAD = 'apiVersion: controlplane.config.plat.io/v1alpha1\nkind: ControlPlaneConfiguration\n';
+const [VERSION = ''] = CONFIG_VERSIONS;
+const HEAD = `apiVersion: ${VERSION}\nkind: ControlPlaneConfiguration\n`;
 
 async function withFile<T>(text: string, use: (path: string) => T): Promise<T> {
   await using dir = await createTempDir('na-config-');
@@ -64,7 +65,7 @@ anonymousAuth: false
   });
 
   test('may be JSON', async () => {
-    const head = { apiVersion: 'controlplane.config.plat.io/v1alpha1', kind: 'ControlPlaneConfiguration' };
+    const head = { apiVersion: VERSION, kind: 'ControlPlaneConfiguration' };
     expect(await parse(JSON.stringify({ ...head, securePort: 1 }))).toMatchObject({ securePort: 1 });
   });
 
@@ -100,7 +101,7 @@ anonymousAuth: false
       'another kind',
       'apiVersion: v1\nkind: Pod\n',
       [
-        'FILE: apiVersion: "v1" is none of controlplane.config.plat.io/v1alpha1, controlplane.config.k8s.io/v1alpha1',
+        `FILE: apiVersion: "v1" is none of ${CONFIG_VERSIONS.join(', ')}`,
         'FILE: kind: "Pod" is not ControlPlaneConfiguration',
       ],
     ],

@@ -20,7 +20,7 @@ export interface FileSettings {
 }
 
 const KIND = 'ControlPlaneConfiguration';
-const VERSIONS: readonly string[] = Object.values(VOCABULARIES).map(
+export const CONFIG_VERSIONS: readonly string[] = Object.values(VOCABULARIES).map(
   ({ apiGroupDomain }) => `controlplane.config.${apiGroupDomain}/v1alpha1`,
 );
 
@@ -72,9 +72,9 @@ function headProblem(
   { apiVersion, kind }: Readonly<Record<string, unknown>>,
 ): readonly string[] {
   const problems: string[] = [];
-  if (typeof apiVersion !== 'string' || !VERSIONS.includes(apiVersion)) {
+  if (typeof apiVersion !== 'string' || !CONFIG_VERSIONS.includes(apiVersion)) {
     problems.push(
-      `${file}: apiVersion: ${JSON.stringify(apiVersion ?? '')} is none of ${VERSIONS.join(', ')}`,
+      `${file}: apiVersion: ${JSON.stringify(apiVersion ?? '')} is none of ${CONFIG_VERSIONS.join(', ')}`,
     );
   }
   if (kind !== KIND) problems.push(`${file}: kind: ${JSON.stringify(kind ?? '')} is not ${KIND}`);

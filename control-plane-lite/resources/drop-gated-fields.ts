@@ -1,4 +1,5 @@
 /** Drops the fields of disabled feature gates from drafts. Pure; changes only the draft. */
+import { isMutableObject } from '#api/kit/object.ts';
 import type { ApiObject } from './contract.ts';
 import type { GatedFields } from './gated-fields.ts';
 
@@ -18,9 +19,6 @@ const segmentsOf = (path: string): readonly Segment[] =>
     return { name: isList ? part.slice(0, -2) : part, isList };
   });
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** Calls `visit` with each object that may have the last member of the path. Stops when it returns true. */
 function visitHolders(
   value: unknown,
@@ -29,7 +27,7 @@ function visitHolders(
   from = 0,
 ): boolean {
   const segment = segments[from];
-  if (segment === undefined || !isObject(value)) return false;
+  if (segment === undefined || !isMutableObject(value)) return false;
   if (from === segments.length - 1) return visit(value, segment.name);
   const next = value[segment.name];
   if (!segment.isList) return visitHolders(next, segments, visit, from + 1);

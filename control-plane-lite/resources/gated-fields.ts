@@ -1,6 +1,10 @@
 /** Table of the fields that need a feature gate, for every built-in kind. While the gate is off, a new object
  *  loses them, and an update keeps them only if the object had one of them. Sources: feature gates, document 3
  *  §4.4; upstream's dropDisabledFields, release 1.24. */
+import { VOCABULARIES } from '#api/vocabulary.ts';
+
+/** Types are named by the neutral vocabulary. */
+const DOMAIN = VOCABULARIES.plat.apiGroupDomain;
 
 /** Fields of a gate in a type; `name[]` stands for the elements of a list. */
 export interface GatedFields {
@@ -73,14 +77,14 @@ export const GATED_FIELDS: Readonly<Record<string, readonly GatedFields[]>> = {
       paths: ['status.allocatedResources', 'status.resizeStatus'],
     },
   ],
-  'discovery.plat.io/v1.EndpointSlice': [
+  [`discovery.${DOMAIN}/v1.EndpointSlice`]: [
     {
       gate: 'EndpointSliceTerminatingCondition',
       paths: ['endpoints[].conditions.serving', 'endpoints[].conditions.terminating'],
     },
     { gate: 'TopologyAwareHints', paths: ['endpoints[].hints'] },
   ],
-  'networking.plat.io/v1.NetworkPolicy': [
+  [`networking.${DOMAIN}/v1.NetworkPolicy`]: [
     {
       gate: 'NetworkPolicyEndPort',
       paths: ['spec.ingress[].ports[].endPort', 'spec.egress[].ports[].endPort'],

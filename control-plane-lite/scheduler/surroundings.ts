@@ -183,12 +183,10 @@ export function createSurroundings(deps: SurroundingsDeps): LiveSurroundings {
       const object = drivers.get(driver)?.object();
       return object !== undefined && typed<CSIDriver>(object).spec.storageCapacity === true;
     },
-    *capacitiesOfClass(storageClass) {
-      for (const entry of capacities.values()) {
-        const capacity = typed<CSIStorageCapacity>(entry.object());
-        if (capacity.storageClassName === storageClass) yield capacity;
-      }
-    },
+    capacitiesOfClass: (storageClass) =>
+      [...capacities.values()]
+        .map((entry) => typed<CSIStorageCapacity>(entry.object()))
+        .filter((capacity) => capacity.storageClassName === storageClass),
     reservedFor: (name) => reserved.get(name),
     limits(name) {
       const entry = csiNodes.get(name);
