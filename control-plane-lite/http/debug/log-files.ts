@@ -1,5 +1,5 @@
-/** `/logs/`: log files of the machine. Follows no link: whoever can write below the directory must not expose other
- *  files. */
+/** `/logs/`: log files of the machine. Follows no link: a program that can write below the directory must not expose
+ *  other files. */
 import { constants, type Dirent } from 'node:fs';
 import { type FileHandle, open, readdir, readlink, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
