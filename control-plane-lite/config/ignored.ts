@@ -11,16 +11,16 @@ const STORED_FORM = 'objects are stored as the bytes of their responses';
 
 const REASONS: Readonly<Record<string, string>> = {
   'allow-metric-labels': OWN_METRICS,
-  'apiserver-count': 'each server renews a lease, and the endpoints are those with one',
+  'apiserver-count': 'servers add their address to the endpoints, and withdraw it when they stop',
   'cloud-config': NO_CLOUD,
   'cloud-provider': NO_CLOUD,
   'contention-profiling': 'Node.js has no locks to profile',
   'default-watch-cache-size': OWN_CACHE,
-  'delete-collection-workers': 'deletions of a collection are batched',
+  'delete-collection-workers': 'the server chooses how many deletions of a collection run at once',
   'disabled-metrics': OWN_METRICS,
   'egress-selector-config-file': 'connections to nodes and webhooks are direct',
   'enable-garbage-collector': 'see --controllers',
-  'endpoint-reconciler-type': 'each server renews a lease, and the endpoints are those with one',
+  'endpoint-reconciler-type': 'servers add their address to the endpoints, and withdraw it when they stop',
   'etcd-count-metric-poll-period': ETCD_COUNTS,
   'etcd-db-metric-poll-interval': ETCD_COUNTS,
   'etcd-healthcheck-timeout': 'the health of etcd is that of the last call',
@@ -49,7 +49,6 @@ const REASONS: Readonly<Record<string, string>> = {
 /** Values that match the fixed behaviour. */
 const ALWAYS: Readonly<Record<string, boolean | string>> = {
   'enable-garbage-collector': true,
-  'endpoint-reconciler-type': 'lease',
   'logging-format': 'json',
   logtostderr: true,
   'service-account-lookup': true,

@@ -32,6 +32,7 @@ import { descriptionRoutes } from './description.ts';
 import { createFlows, type Flows } from './flow-control.ts';
 import { healthChecks } from './health-checks.ts';
 import type { Nodes } from './nodes.ts';
+import { addObjectMetrics } from './object-metrics.ts';
 
 export interface Server {
   readonly api: ApiServer;
@@ -66,6 +67,7 @@ export async function createServer(core: Core, more: ServerParts): Promise<Serve
   const { config, vocabulary, clock, log, access, metrics } = core;
   const { aggregation } = more;
   const stopMeasuring = addProcessMetrics(metrics);
+  addObjectMetrics(core);
   if (aggregation !== undefined) addAggregationMetrics(metrics, aggregation.apis);
   const protobuf = createApiProtobuf(vocabulary);
   const health = healthOf(core, more);
