@@ -1,8 +1,11 @@
 import { defineConfig, type ViteUserConfig } from 'vitest/config';
+import { LongestFirst } from './testing/longest-first.ts';
 
 const config: ViteUserConfig = defineConfig({
   test: {
+    // Node runs the sources as they are, in half of the time that Vite takes to transform them.
     experimental: { viteModuleRunner: false, nodeLoader: false },
+    sequence: { sequencer: LongestFirst },
     // The second one records how long each file takes.
     reporters: ['default', './testing/duration-reporter.ts'],
     projects: [

@@ -5,6 +5,7 @@ import { API, type ApiConfig } from './groups/api.ts';
 import { AUDIT, type AuditConfig } from './groups/audit.ts';
 import { AUTHENTICATION, type AuthenticationConfig } from './groups/authentication.ts';
 import { AUTHORIZATION, type AuthorizationConfig } from './groups/authorization.ts';
+import { AUTOSCALING, type AutoscalingConfig } from './groups/autoscaling.ts';
 import { CERTIFICATES, type CertificateConfig } from './groups/certificates.ts';
 import { ENCRYPTION, type EncryptionConfig } from './groups/encryption.ts';
 import { FILE, type FileConfig } from './groups/file.ts';
@@ -24,6 +25,7 @@ export interface SettingValues
     AuthorizationConfig,
     CertificateConfig,
     NodesConfig,
+    AutoscalingConfig,
     OperationConfig,
     AuditConfig,
     EncryptionConfig,
@@ -44,6 +46,7 @@ export const SETTINGS: SettingsOf<SettingValues> = {
   ...AUTHORIZATION,
   ...CERTIFICATES,
   ...NODES,
+  ...AUTOSCALING,
   ...OPERATION,
   ...AUDIT,
   ...ENCRYPTION,
