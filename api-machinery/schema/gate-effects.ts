@@ -15,7 +15,6 @@ const AGENT: Acted = { by: ['nodeagent'] };
 const SERVER: Acted = { by: ['control-plane-lite'] };
 const BOTH: Acted = { by: ['nodeagent', 'control-plane-lite'] };
 
-const ALWAYS_ON = notImplemented('always on', true);
 const ABSENT = notImplemented('', false);
 const WINDOWS = ignored('nodes run Linux', false);
 const NO_CLOUD = ignored('no cloud provider is built in', true);
