@@ -50,7 +50,7 @@ test('every setting without effect is marked in the help and in the view of the 
 });
 
 test('the view names the gates without effect', async () => {
-  const { config, origins } = await load(['--feature-gates=CPUManager=true,WinDSR=true,OpenAPIV3=true']);
+  const { config, origins } = await load(['--feature-gates=CPUManager=true,WinDSR=true,PodAndContainerStatsFromCRI=true']);
   const row = effectiveSettings(config, origins).find(({ key }) => key === 'featureGates');
   expect(row?.note).toBe('WinDSR (ignored: nodes run Linux)');
 });
