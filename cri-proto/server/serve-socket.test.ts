@@ -8,7 +8,9 @@ import { silentLogger as log } from '#api/kit/logger.ts';
 import { createTempDir } from '../../testing/temp.ts';
 import { createPodResourcesClient, podResourcesRpcs } from '../client/pod-resources.ts';
 import nodeProtos from '../data/node-protos.json' with { type: 'json' };
-import { CallRejection, type ServedService, serveSocket } from './serve-socket.ts';
+import { CallRejection } from './rejection.ts';
+import { serveSocket } from './serve-socket.ts';
+import type { ServedService } from './served-service.ts';
 
 const types = createMessageTypes(nodeProtos['podresources/v1']);
 const service = (methods: ServedService['methods'], version: 'v1' | 'v1alpha1' = 'v1'): ServedService => ({
