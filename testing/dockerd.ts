@@ -118,7 +118,9 @@ export async function removeDockerd(folder: string): Promise<void> {
 export const hadDockerd = (folder: string): boolean => existsSync(`${folder}/dockerd.log`);
 
 /** Starts it with `local/pause:1` and `local/busybox:1` loaded. */
-export async function startTestDockerd({ liveRestore = false }: TestDockerdOptions = {}): Promise<TestDockerd> {
+export async function startTestDockerd({
+  liveRestore = false,
+}: TestDockerdOptions = {}): Promise<TestDockerd> {
   const { path: folder } = await createTempDir();
   const socketPath = `${folder}/docker.sock`;
   const client = createDockerClient(openEngine(socketPath));

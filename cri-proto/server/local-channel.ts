@@ -38,7 +38,12 @@ function routesOf(services: readonly ServedService[]): ReadonlyMap<string, Route
 
 function failure(path: string, thrown: unknown): CriError {
   const cause = asError(thrown);
-  return new CriError({ reason: reasonOf(thrown), method: methodOfPath(path), details: cause.message, cause });
+  return new CriError({
+    reason: reasonOf(thrown),
+    method: methodOfPath(path),
+    details: cause.message,
+    cause,
+  });
 }
 
 /** Rejects with the reason of the signal, or after the timeout; the work itself goes on, as in a runtime. */
@@ -76,9 +81,11 @@ export function createLocalChannel(
   function find(path: string, signal: AbortSignal | undefined): Route {
     if (signal?.aborted === true) throw abortReason(signal);
     const method = methodOfPath(path);
-    if (closing.signal.aborted) throw new CriError({ reason: 'ConnectionClosed', method, details: 'connection closed' });
+    if (closing.signal.aborted)
+      throw new CriError({ reason: 'ConnectionClosed', method, details: 'connection closed' });
     const route = routes.get(path);
-    if (route === undefined) throw new CriError({ reason: 'Unimplemented', method, details: `unknown method ${path}` });
+    if (route === undefined)
+      throw new CriError({ reason: 'Unimplemented', method, details: `unknown method ${path}` });
     if (local.state() === 'connected') return route;
     throw new CriError({ reason: 'Unavailable', method, details: 'the container runtime is not connected' });
   }

@@ -22,7 +22,9 @@ export interface DockerConnection {
 /** Starts following docker; closing the connection stops it. */
 export function connectDocker(runtime: DockerRuntime, options: ConnectDockerOptions): DockerConnection {
   const stop = new AbortController();
-  const channel = createLocalChannel(runtime.services, runtime, () => stop.abort(new Error('runtime closed')));
+  const channel = createLocalChannel(runtime.services, runtime, () =>
+    stop.abort(new Error('runtime closed')),
+  );
   const connection = connectOver(channel, createMessageTypes(criV1), options);
   return { connection, ended: runtime.run(stop.signal) };
 }

@@ -8,9 +8,9 @@ import type { ConfigCodec } from './config/messages.ts';
 import type { ImageIndex } from './images/index.ts';
 import type { ContainerLogs } from './logs/container-logs.ts';
 import type { PodNetworks } from './network/pod-networks.ts';
-import type { SandboxFiles } from './state/sandbox-files.ts';
 import type { Mirror } from './state/mirror.ts';
 import type { ContainerRecord, SandboxRecord } from './state/records.ts';
+import type { SandboxFiles } from './state/sandbox-files.ts';
 
 export interface DockerContext {
   readonly clock: Clock;

@@ -24,8 +24,8 @@ import { statMethods } from './methods/stats.ts';
 import { type StreamMethods, streamMethods } from './methods/streams.ts';
 import { createDialer } from './network/dial.ts';
 import type { PodNetworks } from './network/pod-networks.ts';
-import { collectLeftovers } from './state/leftovers.ts';
 import { createDockerLink, type DockerLink } from './state/connect.ts';
+import { collectLeftovers } from './state/leftovers.ts';
 import { createMirror } from './state/mirror.ts';
 import { createSandboxFiles } from './state/sandbox-files.ts';
 import { createStreamingServer } from './streaming/server.ts';
@@ -138,8 +138,8 @@ export function createDockerRuntime(options: DockerRuntimeOptions): DockerRuntim
   const server = createStreamingServer({ clock, log });
   return {
     services: servicesOf(context, link, streamMethods(context, { server, dial: createDialer() })),
-    state: link.state,
-    onStateChange: link.onStateChange,
+    state: () => link.state(),
+    onStateChange: (listener) => link.onStateChange(listener),
     async run(signal) {
       await link.run(signal);
       await Promise.all([logs.close(), server.close()]);

@@ -65,9 +65,7 @@ export function buildImageArchive(image: ImageDescription, arch: string = proces
       file('manifest.json', Buffer.from(JSON.stringify([dockerManifest(image.name, config, layer)]))),
       { kind: 'directory', path: 'blobs', mode: 0o755 },
       { kind: 'directory', path: 'blobs/sha256', mode: 0o755 },
-      ...[layer, config, manifest].map((blob) =>
-        file(blobPath(blob), blob.bytes),
-      ),
+      ...[layer, config, manifest].map((blob) => file(blobPath(blob), blob.bytes)),
     ]),
   };
 }

@@ -6,6 +6,9 @@ export function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined):
   return new Promise<T>((resolve, reject) => {
     const onAbort = (): void => reject(asError(signal.reason));
     signal.addEventListener('abort', onAbort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort)).catch(() => undefined);
+    work
+      .then(resolve, reject)
+      .finally(() => signal.removeEventListener('abort', onAbort))
+      .catch(() => undefined);
   });
 }

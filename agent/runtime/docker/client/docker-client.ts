@@ -2,8 +2,8 @@
  *  started and removed at the same time: docker itself does not, and becomes slower with each further one. */
 import type { Duplex, Readable } from 'node:stream';
 import { createLimiter } from '#api/kit/limiter.ts';
-import { isMissing } from './errors.ts';
 import type { DockerEngine } from './engine.ts';
+import { isMissing } from './errors.ts';
 import { readLines } from './lines.ts';
 import {
   type DockerEvent,
@@ -105,7 +105,9 @@ export function createDockerClient(engine: DockerEngine): DockerClient {
   return {
     info: async () => parseInfo(await get('/info', 'get info')),
     list: async (filters) =>
-      parseList(await get('/containers/json', 'list containers', { all: true, filters: JSON.stringify(filters) })),
+      parseList(
+        await get('/containers/json', 'list containers', { all: true, filters: JSON.stringify(filters) }),
+      ),
     async inspect(id, options) {
       const query = options?.withSize === true ? { size: true } : {};
       return parseInspected(await get(`${at(id)}/json`, 'inspect container', query));
@@ -123,7 +125,8 @@ export function createDockerClient(engine: DockerEngine): DockerClient {
         await post(`${at(id)}/kill`, 'kill container', { query: { signal: 'KILL' } });
       } catch (thrown) {
         // A conflict: it does not run.
-        if (!(thrown instanceof Error && 'reason' in thrown && thrown.reason === 'AlreadyExists')) throw thrown;
+        if (!(thrown instanceof Error && 'reason' in thrown && thrown.reason === 'AlreadyExists'))
+          throw thrown;
       }
     },
     async remove(id) {
@@ -136,18 +139,29 @@ export function createDockerClient(engine: DockerEngine): DockerClient {
     update: async (id, body) => void (await post(`${at(id)}/update`, 'update container', { body })),
     resize: async (id, { width, height }) =>
       void (await post(`${at(id)}/resize`, 'resize terminal', { query: { w: width, h: height } })),
-    attach: async (id, spec) =>
-      engine.hijack({
+    async attach(id, spec) {
+      const query = { stream: true, ...spec };
+      // Docker reads no body, but the library sends the request only with one.
+      const body = spec;
+      return engine.hijack({
         method: 'POST',
         path: `${at(id)}/attach`,
         what: 'attach to container',
-        query: { stream: true, ...spec },
-      }),
+        query,
+        body,
+      });
+    },
     ...execRequests(engine, post, get),
     ...imageRequests(engine, get),
     async *events(filters, subscribed, signal) {
       const query = { filters: JSON.stringify(filters) };
-      const stream = await engine.open({ method: 'GET', path: '/events', what: 'follow events', query, signal });
+      const stream = await engine.open({
+        method: 'GET',
+        path: '/events',
+        what: 'follow events',
+        query,
+        signal,
+      });
       subscribed();
       for await (const line of readLines(stream)) {
         const event = parseEvent(line);

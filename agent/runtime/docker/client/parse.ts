@@ -138,7 +138,8 @@ export function parseInspected(response: unknown): InspectedContainer {
 
 /** Docker lists images without a name under this one. */
 const NO_NAME = '<none>';
-const named = (names: readonly string[]): readonly string[] => names.filter((name) => !name.includes(NO_NAME));
+const named = (names: readonly string[]): readonly string[] =>
+  names.filter((name) => !name.includes(NO_NAME));
 
 export function parseImage(response: unknown): DockerImage {
   const item = fieldsOf(response);

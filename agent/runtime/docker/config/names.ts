@@ -9,7 +9,11 @@ const LONGEST_PART = 63;
 /** Readable parts, and a hash of all of them: parts may contain characters that names must not have. */
 function nameOf(kind: string, parts: readonly (string | number)[]): string {
   const hash = createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, HASH_DIGITS);
-  const readable = parts.map((part) => String(part).replaceAll(/[^\w.-]/g, '-').slice(0, LONGEST_PART));
+  const readable = parts.map((part) =>
+    String(part)
+      .replaceAll(/[^\w.-]/g, '-')
+      .slice(0, LONGEST_PART),
+  );
   return ['nodeagent', kind, ...readable.slice(1), hash].join('_');
 }
 

@@ -37,7 +37,7 @@ export const NO_LOGS = { Type: 'none', Config: {} } as const;
 export const isHost = (mode: NamespaceMode | undefined): boolean => mode === 'NODE';
 
 /** Ports are numbers with a protocol: `80/tcp`. */
-function ports(config: PodSandboxConfig): object {
+function ports(config: PodSandboxConfig): { readonly exposed: object; readonly bindings: object } {
   const bindings = new Map<string, { readonly HostIp: string; readonly HostPort: string }[]>();
   for (const { protocol, containerPort, hostPort, hostIp } of config.portMappings) {
     if (hostPort <= 0) continue;
@@ -46,8 +46,8 @@ function ports(config: PodSandboxConfig): object {
     bindings.set(key, [...(bindings.get(key) ?? []), binding]);
   }
   return {
-    ExposedPorts: Object.fromEntries([...bindings.keys()].map((key) => [key, {}])),
-    PortBindings: Object.fromEntries(bindings),
+    exposed: Object.fromEntries([...bindings.keys()].map((key) => [key, {}])),
+    bindings: Object.fromEntries(bindings),
   };
 }
 
@@ -55,23 +55,22 @@ export function sandboxBody(input: SandboxBodyInput): object {
   const { config, network, runtimeHandler } = input;
   const context = config.linux?.securityContext;
   const namespaces = context?.namespaceOptions;
-  if (config.metadata === undefined) throw new CallRejection('InvalidArgument', 'config.metadata: required value missing');
-  const { ExposedPorts, PortBindings } = Object.fromEntries(
-    Object.entries(network === 'docker' ? ports(config) : {}),
-  );
+  if (config.metadata === undefined)
+    throw new CallRejection('InvalidArgument', 'config.metadata: required value missing');
+  const published = network === 'docker' ? ports(config) : undefined;
   return {
     Image: input.image,
     Labels: input.labels,
     User: userOf(context),
     ...(network === 'host' || config.hostname === '' ? {} : { Hostname: config.hostname }),
-    ...(ExposedPorts === undefined ? {} : { ExposedPorts }),
+    ...(published === undefined ? {} : { ExposedPorts: published.exposed }),
     HostConfig: {
       LogConfig: NO_LOGS,
       NetworkMode: NETWORK_MODES[network],
       ...(network === 'host' ? { UTSMode: 'host' } : {}),
       IpcMode: isHost(namespaces?.ipc) ? 'host' : 'shareable',
       PidMode: isHost(namespaces?.pid) ? 'host' : '',
-      ...(PortBindings === undefined ? {} : { PortBindings }),
+      ...(published === undefined ? {} : { PortBindings: published.bindings }),
       ...(network === 'host' ? {} : { Sysctls: config.linux?.sysctls ?? {} }),
       ...cgroupParentOf(config.linux?.cgroupParent ?? '', input.cgroupDriver),
       ...(runtimeHandler === '' ? {} : { Runtime: runtimeHandler }),

@@ -2,8 +2,8 @@
 import type {
   LinuxContainerSecurityContext,
   LinuxSandboxSecurityContext,
-  SecurityProfile,
   SELinuxOption,
+  SecurityProfile,
 } from '#cri/gen/cri-v1.ts';
 import { CallRejection } from '#cri/server/rejection.ts';
 
@@ -54,7 +54,10 @@ function apparmor(profile: SecurityProfile | undefined, supported: boolean): rea
       return supported ? ['apparmor=unconfined'] : [];
     case 'Localhost':
       if (!supported) {
-        throw new CallRejection('InvalidArgument', 'linux.security_context.apparmor: docker has no AppArmor here');
+        throw new CallRejection(
+          'InvalidArgument',
+          'linux.security_context.apparmor: docker has no AppArmor here',
+        );
       }
       return [`apparmor=${profile?.localhostRef ?? ''}`];
     case 'RuntimeDefault':

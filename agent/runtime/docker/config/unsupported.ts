@@ -1,7 +1,8 @@
 /** CRI options that docker does not support. Rejected by name: a container must not run with less than its
  *  configuration requires. Pure. */
-import { CallRejection } from '#cri/server/rejection.ts';
+
 import type { ContainerConfig, NamespaceOption, PodSandboxConfig } from '#cri/gen/cri-v1.ts';
+import { CallRejection } from '#cri/server/rejection.ts';
 
 function unsupported(field: string, advice: string): CallRejection {
   return new CallRejection('InvalidArgument', `${field}: not supported by docker; ${advice}`);
@@ -15,7 +16,10 @@ function checkNamespaces(path: string, options: NamespaceOption | undefined): vo
 
 /** @throws CallRejection `InvalidArgument` */
 export function requireSupportedSandbox(config: PodSandboxConfig): void {
-  checkNamespaces('linux.security_context.namespace_options', config.linux?.securityContext?.namespaceOptions);
+  checkNamespaces(
+    'linux.security_context.namespace_options',
+    config.linux?.securityContext?.namespaceOptions,
+  );
   for (const [index, { protocol }] of config.portMappings.entries()) {
     if (!['TCP', 'UDP', 'SCTP'].includes(protocol)) {
       throw unsupported(`port_mappings[${index}].protocol`, 'use TCP, UDP or SCTP');

@@ -1,5 +1,6 @@
 /** Pulls of images: logins, and the end of a pull that makes no progress. */
 import type { Clock, Timer } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { isObject, textOf } from '#api/kit/object.ts';
 import type { AuthConfig } from '#cri/gen/cri-v1.ts';
 import { CallRejection } from '#cri/server/rejection.ts';
@@ -68,7 +69,7 @@ export async function pullImage(deps: PullDeps, { image, auth }: PullInput): Pro
   try {
     const request = { ...splitReference(image), registryAuth: encodeAuth(auth), signal: stop.signal };
     const stream = await client.pull(request);
-    stop.signal.addEventListener('abort', () => stream.destroy(stop.signal.reason), { once: true });
+    stop.signal.addEventListener('abort', () => stream.destroy(asError(stop.signal.reason)), { once: true });
     for await (const line of readLines(stream)) {
       restart();
       const failure = isObject(line) ? textOf(line['error']) : '';
@@ -78,7 +79,8 @@ export async function pullImage(deps: PullDeps, { image, auth }: PullInput): Pro
     timer?.cancel();
   }
   const pulled = await client.image(image);
-  if (pulled === undefined) throw new DockerError('NotFound', `pull image: ${image} is not present after the pull`);
+  if (pulled === undefined)
+    throw new DockerError('NotFound', `pull image: ${image} is not present after the pull`);
   images.remember(pulled);
   return pulled;
 }

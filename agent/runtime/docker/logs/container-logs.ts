@@ -41,7 +41,8 @@ export function createContainerLogs({ log, rootDir }: ContainerLogsDeps): Contai
     async reopen({ id, note }) {
       if (note.logPath === '') return;
       const follower = await followers.get(id);
-      if (follower === undefined) throw new CallRejection('FailedPrecondition', `container ${id} has no open log`);
+      if (follower === undefined)
+        throw new CallRejection('FailedPrecondition', `container ${id} has no open log`);
       await follower.reopen();
     },
     async complete(container) {

@@ -61,7 +61,7 @@ export async function followLog({ log, source: path, target }: FollowerOptions):
   }
 
   async function copy(): Promise<void> {
-    for (let bytes = await source.read(block); bytes > 0 && !isClosed; bytes = await source.read(block)) {
+    for (let bytes = await source.read(block); bytes > 0; bytes = await source.read(block)) {
       const text = convert(block.subarray(0, bytes));
       if (text !== '') await file.write(text);
     }
@@ -80,7 +80,9 @@ export async function followLog({ log, source: path, target }: FollowerOptions):
     enqueue(() => {
       isDirty = false;
       return isClosed ? Promise.resolve() : copy();
-    }).catch((thrown: unknown) => log.warn({ err: asError(thrown), target }, 'Failed to write container log'));
+    }).catch((thrown: unknown) =>
+      log.warn({ err: asError(thrown), target }, 'Failed to write container log'),
+    );
   }
 
   let watcher: FSWatcher | undefined;

@@ -56,7 +56,8 @@ function logPathOf(config: ContainerConfig, sandbox: SandboxRecord): string {
 async function imageIdOf({ client, images }: DockerContext, reference: string): Promise<string> {
   if (/^sha256:[0-9a-f]{64}$/.test(reference)) return reference;
   const image = await client.image(reference);
-  if (image === undefined) throw new CallRejection('NotFound', `image ${JSON.stringify(reference)} not found`);
+  if (image === undefined)
+    throw new CallRejection('NotFound', `image ${JSON.stringify(reference)} not found`);
   images.remember(image);
   return image.id;
 }
@@ -73,7 +74,8 @@ async function createContainer(
   const sandbox = requireSandbox(context, podSandboxId);
   if (!sandbox.isReady) throw new CallRejection('FailedPrecondition', `sandbox ${podSandboxId} is not ready`);
   const { metadata } = sandbox.note.config;
-  if (metadata === undefined) throw new CallRejection('FailedPrecondition', `sandbox ${podSandboxId} has no metadata`);
+  if (metadata === undefined)
+    throw new CallRejection('FailedPrecondition', `sandbox ${podSandboxId} has no metadata`);
   const note: ContainerNote = {
     kind: 'container',
     sandboxId: podSandboxId,
@@ -179,7 +181,8 @@ export function containerMethods(context: DockerContext): ContainerMethods {
     },
     async updateContainerResources({ containerId, linux }) {
       const { phase } = requireContainer(context, containerId);
-      if (phase === 'exited') throw new CallRejection('FailedPrecondition', `container ${containerId} has exited`);
+      if (phase === 'exited')
+        throw new CallRejection('FailedPrecondition', `container ${containerId} has exited`);
       await client.update(containerId, dockerResources(linux));
       return {};
     },

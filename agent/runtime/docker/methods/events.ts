@@ -3,8 +3,9 @@ import type { ContainerEventResponse, ContainerEventType } from '#cri/gen/cri-v1
 import type { MessageInput } from '#cri/message.ts';
 import { CallRejection } from '#cri/server/rejection.ts';
 import { type DockerContext, nowNs } from '../context.ts';
-import type { RecordChange } from '../state/mirror.ts';
+import type { ImageIndex } from '../images/index.ts';
 import type { DockerLink } from '../state/connect.ts';
+import type { RecordChange } from '../state/mirror.ts';
 import { viewContainerStatus, viewSandboxStatus } from './views.ts';
 
 const TYPES: Readonly<Record<RecordChange['kind'], ContainerEventType>> = {
@@ -36,7 +37,8 @@ export async function* containerEvents(
   const stops = [
     mirror.onChange((change) => {
       waiting.push(change);
-      if (waiting.length > MOST_WAITING) end(new CallRejection('ResourceExhausted', 'events were read too slowly'));
+      if (waiting.length > MOST_WAITING)
+        end(new CallRejection('ResourceExhausted', 'events were read too slowly'));
       wake();
     }),
     link.onStateChange((state) => {
@@ -48,7 +50,7 @@ export async function* containerEvents(
     while (!signal.aborted) {
       if (broken !== undefined) throw broken;
       const change = waiting.shift();
-      if (change !== undefined) yield viewChange(change, images.referenceOf, nowNs(clock));
+      if (change !== undefined) yield viewChange(change, images, nowNs(clock));
       else {
         await news.promise;
         news = Promise.withResolvers();
@@ -62,10 +64,10 @@ export async function* containerEvents(
 
 function viewChange(
   { kind, record }: RecordChange,
-  referenceOf: (imageId: string) => string,
+  images: Pick<ImageIndex, 'referenceOf'>,
   createdAt: bigint,
 ): MessageInput<ContainerEventResponse> {
   const event = { containerId: record.id, containerEventType: TYPES[kind], createdAt };
   if (record.kind === 'sandbox') return { ...event, podSandboxStatus: viewSandboxStatus(record) };
-  return { ...event, containersStatuses: [viewContainerStatus(record, referenceOf(record.imageId))] };
+  return { ...event, containersStatuses: [viewContainerStatus(record, images.referenceOf(record.imageId))] };
 }

@@ -27,7 +27,8 @@ import { readProfile } from './seccomp.ts';
 import { matchesSandbox, viewSandbox, viewSandboxStatus } from './views.ts';
 
 export function sandboxKey(node: string, { metadata }: Pick<PodSandboxConfig, 'metadata'>): string {
-  if (metadata === undefined) throw new CallRejection('InvalidArgument', 'config.metadata: required value missing');
+  if (metadata === undefined)
+    throw new CallRejection('InvalidArgument', 'config.metadata: required value missing');
   return sandboxName(node, metadata);
 }
 
@@ -97,14 +98,21 @@ async function tearDownNetwork(context: DockerContext, record: SandboxRecord): P
   const { client, networks } = context;
   const { id, note, isReady } = record;
   if (note.network !== 'plugins') return;
-  const pid = isReady ? await client.inspect(id).then((one) => one.pid, () => 0) : 0;
+  const pid = isReady
+    ? await client.inspect(id).then(
+        (one) => one.pid,
+        () => 0,
+      )
+    : 0;
   await networks.tearDown({ id, config: note.config, namespace: pid > 0 ? `/proc/${pid}/ns/net` : '' });
 }
 
 /** Kills the containers of a sandbox, releases its network, and kills its own container. */
 async function stopSandbox(context: DockerContext, record: SandboxRecord): Promise<void> {
   const { client, mirror } = context;
-  const running = mirror.containers().filter(({ note, phase }) => note.sandboxId === record.id && phase === 'running');
+  const running = mirror
+    .containers()
+    .filter(({ note, phase }) => note.sandboxId === record.id && phase === 'running');
   await Promise.all(
     running.map(async ({ id }) => {
       await client.kill(id);
@@ -173,7 +181,12 @@ export function sandboxMethods(context: DockerContext): SandboxMethods {
       if (config === undefined) throw new CallRejection('InvalidArgument', 'config: required value missing');
       requireSupportedSandbox(config);
       const key = sandboxKey(node, config);
-      const note: SandboxNote = { kind: 'sandbox', config, runtimeHandler, network: networkOf(context, config) };
+      const note: SandboxNote = {
+        kind: 'sandbox',
+        config,
+        runtimeHandler,
+        network: networkOf(context, config),
+      };
       creating.add(key);
       try {
         return { podSandboxId: await runSandbox(key, note) };
@@ -195,7 +208,12 @@ export function sandboxMethods(context: DockerContext): SandboxMethods {
       return { status: viewSandboxStatus(requireSandbox(context, podSandboxId)) };
     },
     async listPodSandbox({ filter }) {
-      return { items: mirror.sandboxes().filter((record) => matchesSandbox(record, filter)).map(viewSandbox) };
+      return {
+        items: mirror
+          .sandboxes()
+          .filter((record) => matchesSandbox(record, filter))
+          .map(viewSandbox),
+      };
     },
   };
 }

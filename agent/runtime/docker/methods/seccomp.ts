@@ -7,13 +7,17 @@ import type { SecurityOptions } from '../config/security.ts';
 const LARGEST_PROFILE = 4 * 1024 * 1024;
 
 async function readJson(path: string): Promise<string> {
-  if (!path.startsWith('/')) throw new CallRejection('InvalidArgument', `seccomp profile ${path}: not an absolute path`);
+  if (!path.startsWith('/'))
+    throw new CallRejection('InvalidArgument', `seccomp profile ${path}: not an absolute path`);
   await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch((thrown: unknown) => {
     throw new CallRejection('InvalidArgument', `seccomp profile ${path}: cannot be opened`, thrown);
   });
   const { size } = await file.stat();
   if (size > LARGEST_PROFILE) {
-    throw new CallRejection('InvalidArgument', `seccomp profile ${path}: larger than ${LARGEST_PROFILE} bytes`);
+    throw new CallRejection(
+      'InvalidArgument',
+      `seccomp profile ${path}: larger than ${LARGEST_PROFILE} bytes`,
+    );
   }
   const text = await file.readFile('utf8');
   try {

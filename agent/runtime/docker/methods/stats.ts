@@ -21,8 +21,6 @@ import { type CgroupUsage, cgroupPathOfProcess, readCgroupUsage } from '../stats
 import { createLayerSizes, type LayerSize } from '../stats/layers.ts';
 import { matchesContainer, matchesSandbox } from './views.ts';
 
-type Metadata = Pick<ContainerRecord | SandboxRecord, 'id' | 'note'>;
-
 const cpuOf = (usage: CgroupUsage, timestamp: bigint): MessageInput<CpuUsage> => ({
   timestamp,
   usageCoreNanoSeconds: { value: usage.cpuNs },
@@ -41,10 +39,24 @@ export interface StatMethods {
   containerStats(request: ContainerStatsRequest): Promise<MessageInput<ContainerStatsResponse>>;
   listContainerStats(request: ListContainerStatsRequest): Promise<MessageInput<ListContainerStatsResponse>>;
   podSandboxStats(request: PodSandboxStatsRequest): Promise<MessageInput<PodSandboxStatsResponse>>;
-  listPodSandboxStats(request: ListPodSandboxStatsRequest): Promise<MessageInput<ListPodSandboxStatsResponse>>;
+  listPodSandboxStats(
+    request: ListPodSandboxStatsRequest,
+  ): Promise<MessageInput<ListPodSandboxStatsResponse>>;
 }
 
-export function statMethods(context: DockerContext): StatMethods {
+interface UsageReader {
+  statsOf(records: readonly ContainerRecord[]): Promise<readonly MessageInput<ContainerStats>[]>;
+  usageOf(id: string, sandbox: SandboxRecord | undefined): Promise<CgroupUsage | undefined>;
+}
+
+function viewLayer(layer: LayerSize | undefined, mountpoint: string): MessageInput<ContainerStats> {
+  if (layer === undefined) return {};
+  const timestamp = BigInt(Math.trunc(layer.measuredAtMs)) * 1_000_000n;
+  const usedBytes = { value: BigInt(layer.bytes) };
+  return { writableLayer: { timestamp, fsId: { mountpoint }, usedBytes } };
+}
+
+function createUsageReader(context: DockerContext): UsageReader {
   const { client, clock, mirror } = context;
   const layers = createLayerSizes(clock, client);
 
@@ -58,60 +70,60 @@ export function statMethods(context: DockerContext): StatMethods {
     return path === undefined ? undefined : readCgroupUsage(cgroupVersion, path);
   }
 
-  function sandboxOf({ note }: ContainerRecord): SandboxRecord | undefined {
-    const record = mirror.get(note.sandboxId);
-    return record?.kind === 'sandbox' ? record : undefined;
-  }
-
-  async function statsOf(record: ContainerRecord, layer: LayerSize | undefined): Promise<MessageInput<ContainerStats>> {
+  async function viewOne(
+    record: ContainerRecord,
+    layer: LayerSize | undefined,
+  ): Promise<MessageInput<ContainerStats>> {
     const timestamp = nowNs(clock);
-    const usage = record.phase === 'running' ? await usageOf(record.id, sandboxOf(record)) : undefined;
-    const { metadata, labels, annotations } = record.note.config;
+    const sandbox = mirror.get(record.note.sandboxId);
+    const usage =
+      record.phase === 'running'
+        ? await usageOf(record.id, sandbox?.kind === 'sandbox' ? sandbox : undefined)
+        : undefined;
     return {
-      attributes: { id: record.id, metadata, labels, annotations },
+      attributes: { id: record.id, ...identity(record.note.config) },
       ...(usage === undefined ? {} : { cpu: cpuOf(usage, timestamp), memory: memoryOf(usage, timestamp) }),
-      ...(layer === undefined
-        ? {}
-        : {
-            writableLayer: {
-              timestamp: BigInt(Math.trunc(layer.measuredAtMs)) * 1_000_000n,
-              fsId: { mountpoint: context.daemon().rootDir },
-              usedBytes: { value: BigInt(layer.bytes) },
-            },
-          }),
+      ...viewLayer(layer, context.daemon().rootDir),
     };
   }
 
-  async function statsOfAll(records: readonly ContainerRecord[]): Promise<readonly MessageInput<ContainerStats>[]> {
-    const sizes = await layers.sizesOf(records.map(({ id }) => id));
-    return Promise.all(records.map((record) => statsOf(record, sizes.get(record.id))));
-  }
+  return {
+    usageOf,
+    async statsOf(records) {
+      const sizes = await layers.sizesOf(records.map(({ id }) => id));
+      return Promise.all(records.map((record) => viewOne(record, sizes.get(record.id))));
+    },
+  };
+}
+
+export function statMethods(context: DockerContext): StatMethods {
+  const { clock, mirror } = context;
+  const usages = createUsageReader(context);
 
   async function sandboxStats(record: SandboxRecord): Promise<MessageInput<PodSandboxStats>> {
     const timestamp = nowNs(clock);
-    const own = mirror.containers().filter(({ note, phase }) => note.sandboxId === record.id && phase === 'running');
-    const usages = await Promise.all([usageOf(record.id, record), ...own.map(({ id }) => usageOf(id, record))]);
-    const total = usages.reduce<CgroupUsage>((sum, one) => (one === undefined ? sum : add(sum, one)), NOTHING);
+    const own = mirror
+      .containers()
+      .filter(({ note, phase }) => note.sandboxId === record.id && phase === 'running');
+    const found = await Promise.all([record, ...own].map(({ id }) => usages.usageOf(id, record)));
+    const total = found.reduce<CgroupUsage>((sum, one) => (one === undefined ? sum : add(sum, one)), NOTHING);
+    const containers = await usages.statsOf(own);
     return {
-      attributes: attributesOf(record),
-      linux: {
-        cpu: cpuOf(total, timestamp),
-        memory: memoryOf(total, timestamp),
-        containers: await statsOfAll(own),
-      },
+      attributes: { id: record.id, ...identity(record.note.config) },
+      linux: { cpu: cpuOf(total, timestamp), memory: memoryOf(total, timestamp), containers },
     };
   }
 
   return {
     async containerStats({ containerId }) {
-      const [stats] = await statsOfAll([requireContainer(context, containerId)]);
+      const [stats] = await usages.statsOf([requireContainer(context, containerId)]);
       return { stats };
     },
     async listContainerStats({ filter }) {
       const running = mirror
         .containers()
         .filter((record) => record.phase === 'running' && matchesContainer(record, filter));
-      return { stats: await statsOfAll(running) };
+      return { stats: await usages.statsOf(running) };
     },
     podSandboxStats: async ({ podSandboxId }) => ({
       stats: await sandboxStats(requireSandbox(context, podSandboxId)),
@@ -142,8 +154,19 @@ const add = (a: CgroupUsage, b: CgroupUsage): CgroupUsage => ({
   majorPageFaults: a.majorPageFaults + b.majorPageFaults,
 });
 
-function attributesOf({ id, note }: Metadata): MessageInput<PodSandboxStats>['attributes'] {
-  if (note.kind !== 'sandbox') return { id };
-  const { metadata, labels, annotations } = note.config;
-  return { id, metadata, labels, annotations };
+/** What identifies a container or sandbox to the client. */
+const identity = <Metadata>({
+  metadata,
+  labels,
+  annotations,
+}: Identified<Metadata>): Identified<Metadata> => ({
+  metadata,
+  labels,
+  annotations,
+});
+
+interface Identified<Metadata> {
+  readonly metadata: Metadata;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
 }

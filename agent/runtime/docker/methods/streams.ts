@@ -32,8 +32,10 @@ export interface StreamMethods {
 }
 
 function requireStreams({ stdin, stdout, stderr, tty }: AttachRequest | ExecRequest): void {
-  if (tty && stderr) throw new CallRejection('InvalidArgument', 'stderr: a terminal has none; set stderr or tty');
-  if (!stdin && !stdout && !stderr) throw new CallRejection('InvalidArgument', 'stdin, stdout, stderr: one is required');
+  if (tty && stderr)
+    throw new CallRejection('InvalidArgument', 'stderr: a terminal has none; set stderr or tty');
+  if (!stdin && !stdout && !stderr)
+    throw new CallRejection('InvalidArgument', 'stdin, stdout, stderr: one is required');
 }
 
 export function streamMethods(context: DockerContext, { server, dial }: StreamDeps): StreamMethods {

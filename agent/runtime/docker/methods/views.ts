@@ -65,7 +65,10 @@ export function viewContainer(record: ContainerRecord, imageRef: string): Messag
 }
 
 /** @param imageRef reference of the image of the container */
-export function viewContainerStatus(record: ContainerRecord, imageRef: string): MessageInput<ContainerStatus> {
+export function viewContainerStatus(
+  record: ContainerRecord,
+  imageRef: string,
+): MessageInput<ContainerStatus> {
   const { id, note, phase, imageId } = record;
   const { metadata, image, labels, annotations, mounts, linux } = note.config;
   return {

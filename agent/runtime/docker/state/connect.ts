@@ -49,7 +49,9 @@ async function reconcile({ client, mirror }: FollowDeps, own: DockerFilters): Pr
 function isCurrent(mirror: Mirror, { id, isRunning }: ListedContainer): boolean {
   const record = mirror.get(id);
   if (record === undefined) return false;
-  return record.kind === 'sandbox' ? record.isReady === isRunning : (record.phase === 'running') === isRunning;
+  return record.kind === 'sandbox'
+    ? record.isReady === isRunning
+    : (record.phase === 'running') === isRunning;
 }
 
 export function createDockerLink(deps: FollowDeps): DockerLink {

@@ -8,7 +8,11 @@ export async function collectLeftovers(context: DockerContext): Promise<void> {
   const { files, mirror, networks, node, log } = context;
   const known = await files.keys();
   const used = new Set(
-    mirror.sandboxes().flatMap(({ note }) => (note.config.metadata === undefined ? [] : [sandboxName(node, note.config.metadata)])),
+    mirror
+      .sandboxes()
+      .flatMap(({ note }) =>
+        note.config.metadata === undefined ? [] : [sandboxName(node, note.config.metadata)],
+      ),
   );
   for (const key of known.filter((one) => !used.has(one) && !context.creating.has(one))) {
     try {

@@ -67,7 +67,8 @@ export function createMirror(deps: MirrorDeps): Mirror {
       listeners.notify({ kind: 'created', record });
       const hasStarted = record.kind === 'container' ? record.phase !== 'created' : record.isReady;
       if (hasStarted) listeners.notify({ kind: 'started', record });
-      if (record.kind === 'container' && record.phase === 'exited') listeners.notify({ kind: 'stopped', record });
+      if (record.kind === 'container' && record.phase === 'exited')
+        listeners.notify({ kind: 'stopped', record });
       return;
     }
     if (record.kind === 'container' && stageOf(record) < stageOf(before)) return;

@@ -1,6 +1,7 @@
 /** State of a record according to an inspection by docker. Pure. */
-import type { ContainerNote, SandboxNote } from '../config/labels.ts';
+
 import type { InspectedContainer } from '../client/parse.ts';
+import type { ContainerNote, SandboxNote } from '../config/labels.ts';
 import type { ContainerRecord, RuntimeRecord } from './records.ts';
 
 type Outcome = Pick<
@@ -37,11 +38,19 @@ export function outcomeOf(inspected: InspectedContainer): Outcome {
   const { finishedAtNs } = inspected;
   // The clock may have been set back in between.
   const endNs = finishedAtNs > startedAtNs ? finishedAtNs : startedAtNs;
-  return { phase: 'exited', startedAtNs, finishedAtNs: endNs, exitCode, reason: reasonOf(inspected), message: error };
+  return {
+    phase: 'exited',
+    startedAtNs,
+    finishedAtNs: endNs,
+    exitCode,
+    reason: reasonOf(inspected),
+    message: error,
+  };
 }
 
 export function recordOf(note: SandboxNote | ContainerNote, inspected: InspectedContainer): RuntimeRecord {
   const { id, createdAtNs, imageId, addresses, isRunning } = inspected;
-  if (note.kind === 'sandbox') return { kind: 'sandbox', id, note, createdAtNs, isReady: isRunning, addresses };
+  if (note.kind === 'sandbox')
+    return { kind: 'sandbox', id, note, createdAtNs, isReady: isRunning, addresses };
   return { kind: 'container', id, note, imageId, createdAtNs, ...outcomeOf(inspected) };
 }

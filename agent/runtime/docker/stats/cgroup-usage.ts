@@ -65,7 +65,10 @@ async function readV2(root: string, path: string): Promise<CgroupUsage> {
     readFile(join(root, path, 'memory.stat'), 'utf8'),
   ]);
   const cpuNs = (parseCounters(cpu).get('usage_usec') ?? 0n) * 1000n;
-  return usageOf({ cpuNs, memoryBytes: numberOf(memory), counters: parseCounters(stat) }, ['inactive_file', 'anon']);
+  return usageOf({ cpuNs, memoryBytes: numberOf(memory), counters: parseCounters(stat) }, [
+    'inactive_file',
+    'anon',
+  ]);
 }
 
 /** Undefined if the cgroup does not exist. @param path below the mount, see `cgroupPathOf` */

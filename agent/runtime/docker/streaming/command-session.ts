@@ -29,7 +29,13 @@ const nameOf = (stream: SpdyStream): StreamName | undefined =>
 /** Formats the status at the end of a session. Pure. */
 export function formatExit(exitCode: number, failure: string | undefined): string {
   if (failure !== undefined) {
-    return JSON.stringify({ metadata: {}, status: 'Failure', reason: 'InternalError', message: failure, code: 500 });
+    return JSON.stringify({
+      metadata: {},
+      status: 'Failure',
+      reason: 'InternalError',
+      message: failure,
+      code: 500,
+    });
   }
   if (exitCode === 0) return JSON.stringify({ metadata: {}, status: 'Success' });
   const message = `command terminated with non-zero exit code: exit status ${exitCode}`;

@@ -39,7 +39,10 @@ export async function execSync(
     timer?.cancel();
   }
   if (isLate) {
-    throw new CallRejection('DeadlineExceeded', `command ${JSON.stringify(command)} timed out after ${timeoutMs / 1000} s`);
+    throw new CallRejection(
+      'DeadlineExceeded',
+      `command ${JSON.stringify(command)} timed out after ${timeoutMs / 1000} s`,
+    );
   }
   const exitCode = await started.exitCode();
   const stdout = output.stdout.bytes();

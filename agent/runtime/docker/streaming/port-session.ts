@@ -62,7 +62,9 @@ export function portSession(allowed: readonly number[], dial: Dial): StreamingSe
         pairs.delete(id);
         const port = portOf(data);
         if (port < 1 || port > 65_535 || (allowed.length > 0 && !allowed.includes(port))) {
-          await error.write(Buffer.from(`port ${port} is not forwarded by this session`)).catch(() => undefined);
+          await error
+            .write(Buffer.from(`port ${port} is not forwarded by this session`))
+            .catch(() => undefined);
           error.end();
           data.end();
           continue;

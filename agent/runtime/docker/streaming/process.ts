@@ -1,7 +1,7 @@
 /** Processes in containers, with their streams: exec and attach. */
 import type { Duplex } from 'node:stream';
-import { DockerError } from '../client/errors.ts';
 import type { AttachSpec, DockerClient, ExecSpec, TerminalDimensions } from '../client/docker-client.ts';
+import { DockerError } from '../client/errors.ts';
 import { createDemuxer, type OutputPiece } from './demux.ts';
 
 export interface ContainerProcess {
@@ -18,7 +18,10 @@ export interface ContainerProcess {
   close(): void;
 }
 
-type Client = Pick<DockerClient, 'createExec' | 'startExec' | 'inspectExec' | 'resizeExec' | 'attach' | 'resize'>;
+type Client = Pick<
+  DockerClient,
+  'createExec' | 'startExec' | 'inspectExec' | 'resizeExec' | 'attach' | 'resize'
+>;
 
 async function* read(connection: Duplex, tty: boolean): AsyncGenerator<OutputPiece, void, undefined> {
   const demuxer = createDemuxer();
@@ -28,7 +31,10 @@ async function* read(connection: Duplex, tty: boolean): AsyncGenerator<OutputPie
   }
 }
 
-function streamsOf(connection: Duplex, tty: boolean): Pick<ContainerProcess, 'output' | 'write' | 'endInput' | 'close'> {
+function streamsOf(
+  connection: Duplex,
+  tty: boolean,
+): Pick<ContainerProcess, 'output' | 'write' | 'endInput' | 'close'> {
   // The reader of the output receives errors as well.
   connection.on('error', () => undefined);
   return {
@@ -53,7 +59,11 @@ export function startFailure(exitCode: number, output: string): string | undefin
   return NOT_STARTED.has(exitCode) && START_FAILURE.test(output) ? output.trim() : undefined;
 }
 
-export async function execProcess(client: Client, containerId: string, spec: ExecSpec): Promise<ContainerProcess> {
+export async function execProcess(
+  client: Client,
+  containerId: string,
+  spec: ExecSpec,
+): Promise<ContainerProcess> {
   const execId = await client.createExec(containerId, spec);
   const connection = await client.startExec(execId, spec.tty);
   return {

@@ -34,10 +34,7 @@ const MOST_TOKENS = 1000;
 const PROTOCOL_HEADER = 'x-stream-protocol-version';
 
 /** Returns the first protocol of the client that the session supports. */
-export function selectProtocol(
-  offered: readonly string[],
-  supported: readonly string[],
-): string | undefined {
+export function selectProtocol(offered: readonly string[], supported: readonly string[]): string | undefined {
   return offered.find((name) => supported.includes(name));
 }
 
@@ -84,7 +81,12 @@ function createArrivals(): {
   };
 }
 
-async function serve(socket: Duplex, head: Buffer, protocol: string, session: StreamingSession): Promise<void> {
+async function serve(
+  socket: Duplex,
+  head: Buffer,
+  protocol: string,
+  session: StreamingSession,
+): Promise<void> {
   const lines = ['HTTP/1.1 101 Switching Protocols', 'Connection: Upgrade', 'Upgrade: SPDY/3.1'];
   if (protocol !== '') lines.push(`X-Stream-Protocol-Version: ${protocol}`);
   socket.write(`${lines.join('\r\n')}\r\n\r\n`);
