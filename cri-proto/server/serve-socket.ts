@@ -15,6 +15,7 @@ import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { listenOnSocket } from '#api/kit/sockets/unix-socket.ts';
 import { methodName } from '../client/service.ts';
+import { filterSocket } from './authority/filtered-socket.ts';
 import { defineService } from './define-service.ts';
 import { REJECTION_CODES, reasonOf } from './rejection.ts';
 import type { ServedMethod, ServedService, ServedStream } from './served-service.ts';
@@ -109,8 +110,7 @@ export async function serveSocket({ log, load }: ServeDeps, path: string): Promi
   async function take(socket: Socket): Promise<void> {
     try {
       const { injector } = await (made ??= createInjector(load));
-      injector.injectConnection(socket);
-      socket.resume();
+      injector.injectConnection(filterSocket(socket));
     } catch (err) {
       made = undefined;
       log.error({ err, socket: path }, 'Failed to serve socket');

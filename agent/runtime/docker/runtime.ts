@@ -25,7 +25,7 @@ import { type StreamMethods, streamMethods } from './methods/streams.ts';
 import { createDialer } from './network/dial.ts';
 import type { PodNetworks } from './network/pod-networks.ts';
 import { createDockerLink, type DockerLink } from './state/connect.ts';
-import { collectLeftovers } from './state/leftovers.ts';
+import { collectLeftovers } from './methods/leftovers.ts';
 import { createMirror } from './state/mirror.ts';
 import { createSandboxFiles } from './state/sandbox-files.ts';
 import { createStreamingServer } from './streaming/server.ts';

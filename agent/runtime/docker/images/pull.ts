@@ -2,6 +2,7 @@
 import type { Clock, Timer } from '#api/kit/clock.ts';
 import { asError } from '#api/kit/errno.ts';
 import { isObject, textOf } from '#api/kit/object.ts';
+import { trimEnd } from '#api/kit/trim-end.ts';
 import type { AuthConfig } from '#cri/gen/cri-v1.ts';
 import { CallRejection } from '#cri/server/rejection.ts';
 import { ImageReferenceError, parseImageReference, repositoryName } from '../../../images/reference.ts';
@@ -27,7 +28,8 @@ export interface PullInput {
 /** Encodes a login in docker's header; undefined without one. Pure. */
 export function encodeAuth(auth: AuthConfig | undefined): string | undefined {
   if (auth === undefined) return undefined;
-  const pair = auth.auth === '' ? '' : Buffer.from(auth.auth, 'base64').toString('utf8').replace(/\0+$/, '');
+  // Some clients pad it with zero bytes.
+  const pair = trimEnd(Buffer.from(auth.auth, 'base64').toString('utf8'), '\0');
   const colon = pair.indexOf(':');
   const username = auth.username || (colon < 0 ? '' : pair.slice(0, colon));
   const password = auth.password || (colon < 0 ? '' : pair.slice(colon + 1));

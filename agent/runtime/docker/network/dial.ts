@@ -13,7 +13,7 @@ const SOCK_CLOEXEC = 0o2000000;
 const EINPROGRESS = 115;
 
 /** The connection could not be established. */
-export class DialError extends Error {
+class DialError extends Error {
   override readonly name = 'DialError';
 }
 

@@ -12,7 +12,7 @@ export interface Demuxer {
 }
 
 /** The output has no headers. */
-export class DemuxError extends Error {
+class DemuxError extends Error {
   override readonly name = 'DemuxError';
 }
 
