@@ -42,14 +42,14 @@ test.each([
   expect((await load([flag])).warnings).toEqual([]);
 });
 
-test.each([
-  ['--hairpin-mode=promiscuous-bridge'],
-  ['--make-iptables-util-chains'],
-])('%s has no effect', async (flag) => {
-  const [warning, ...others] = (await load([flag])).warnings;
-  expect(others).toEqual([]);
-  expect(warning).toContain(`Without effect, not implemented: ${flag.split('=')[0]} (`);
-});
+test.each([['--hairpin-mode=promiscuous-bridge'], ['--make-iptables-util-chains']])(
+  '%s has no effect',
+  async (flag) => {
+    const [warning, ...others] = (await load([flag])).warnings;
+    expect(others).toEqual([]);
+    expect(warning).toContain(`Without effect, not implemented: ${flag.split('=')[0]} (`);
+  },
+);
 
 test('every setting without effect is marked in the help and in the view of the configuration', async () => {
   const [help, { config, origins }] = await Promise.all([renderHelp(), load([])]);

@@ -167,7 +167,13 @@ export const AGENT_DRIVERS: readonly Driver[] = [
       const bytes = Buffer.from(text, 'latin1');
       return [correctAuthority(bytes), decodeHuffman(bytes), createFrameFilter().feed(bytes)];
     },
-    pumps: ['A\u0003/a/', '@\u0001a\u0001b', '\u0082', 'A\u0084abcd', '\0\0\u0001\u0001\u0004\0\0\0\u0001\u0082'],
+    pumps: [
+      'A\u0003/a/',
+      '@\u0001a\u0001b',
+      '\u0082',
+      'A\u0084abcd',
+      '\0\0\u0001\u0001\u0004\0\0\0\u0001\u0082',
+    ],
     longest: 16_384,
     fairNs: 2000,
   },

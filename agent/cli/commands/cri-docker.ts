@@ -36,12 +36,14 @@ export const command: Command = {
       return 1;
     }
     if (loaded.kind !== 'ok') throw new UsageError('--version: not a flag of this command');
-    const [{ createAgentLog }, { instanceId, nodeName }, { openDocker }, { serveDocker }] = await Promise.all([
-      import('../../node/agent-log.ts'),
-      import('../../node/node-facts.ts'),
-      import('../../runtime/docker/open.ts'),
-      import('../../runtime/docker/serve.ts'),
-    ]);
+    const [{ createAgentLog }, { instanceId, nodeName }, { openDocker }, { serveDocker }] = await Promise.all(
+      [
+        import('../../node/agent-log.ts'),
+        import('../../node/node-facts.ts'),
+        import('../../runtime/docker/open.ts'),
+        import('../../runtime/docker/serve.ts'),
+      ],
+    );
     const { config } = loaded;
     const log = createAgentLog(config, { node: nodeName(config.hostnameOverride) });
     const runtime = await openDocker({ clock, log, node: await instanceId(config.rootDir) }, config);

@@ -40,7 +40,9 @@ function checkDocker(config: AgentConfig): readonly ConfigFieldError[] {
   }
   if (!NETWORK_PLUGINS.includes(networkPlugin)) {
     const detail = 'must be cni, kubenet, noop or empty';
-    errors.push(errorOf('networkPlugin', detail, { kind: 'FieldValueNotSupported', badValue: networkPlugin }));
+    errors.push(
+      errorOf('networkPlugin', detail, { kind: 'FieldValueNotSupported', badValue: networkPlugin }),
+    );
   }
   if (containerRuntimeEndpoint !== '') {
     const detail = 'has no effect with the docker runtime; use --docker-endpoint';

@@ -5,7 +5,12 @@ import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { parseEndpoint } from '#cri/client/endpoint.ts';
 import { hasSysResource } from '../managed/programs.ts';
-import { bridgeNetwork, NetworkConfigError, type PluginNetwork, readNetwork } from './network/plugin-config.ts';
+import {
+  bridgeNetwork,
+  NetworkConfigError,
+  type PluginNetwork,
+  readNetwork,
+} from './network/plugin-config.ts';
 import { pluginNetworks } from './network/plugin-networks.ts';
 import { dockerNetworks, type PodNetworks } from './network/pod-networks.ts';
 import { createDockerRuntime, type DockerRuntime } from './runtime.ts';

@@ -16,7 +16,9 @@ function whileConnected(service: ServedService, state: DockerRuntime['state']): 
       if (state() === 'connected' || ALWAYS.has(name)) return method(request);
       throw new CallRejection('Unavailable', 'docker is not connected');
     };
-  const methods = Object.entries(service.methods).map(([name, method]) => [name, gate(name, method)] as const);
+  const methods = Object.entries(service.methods).map(
+    ([name, method]) => [name, gate(name, method)] as const,
+  );
   return { ...service, methods: Object.fromEntries(methods) };
 }
 

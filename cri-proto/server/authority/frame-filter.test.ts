@@ -1,6 +1,6 @@
+import { once } from 'node:events';
 import { connect } from 'node:http2';
 import { createConnection, createServer, type Socket } from 'node:net';
-import { once } from 'node:events';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -31,7 +31,12 @@ const literal = (text: string): Buffer =>
 describe('correctAuthority', () => {
   test('replaces a path by text of the same length, and leaves the other fields', () => {
     const method = Buffer.from([0x83, 0x86]);
-    const custom = Buffer.concat([Buffer.from([0x40, 1]), Buffer.from('a'), Buffer.from([1]), Buffer.from('/')]);
+    const custom = Buffer.concat([
+      Buffer.from([0x40, 1]),
+      Buffer.from('a'),
+      Buffer.from([1]),
+      Buffer.from('/'),
+    ]);
     const block = Buffer.concat([method, custom, literal('/run/x.sock'), custom]);
     const corrected = Buffer.concat([method, custom, literal('-run-x.sock'), custom]);
     expect(Buffer.from(correctAuthority(block))).toEqual(corrected);

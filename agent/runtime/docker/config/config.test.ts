@@ -57,7 +57,7 @@ describe('labels', () => {
     ['an unknown kind', { 'nodeagent.runtime.kind': 'volume' }],
   ])('of %s are foreign', (_, changed) => {
     const note = { config: sandbox({ metadata: METADATA }), runtimeHandler: '', network: 'host' } as const;
-    const labels = sandboxNoteLabels(codec, "n", note);
+    const labels = sandboxNoteLabels(codec, 'n', note);
     expect(parseNote(codec, 'n', labels)).toMatchObject({ kind: 'sandbox', network: 'host' });
     expect(parseNote(codec, 'n', { ...labels, ...changed })).toBeUndefined();
   });
@@ -81,9 +81,15 @@ describe('names', () => {
 
 describe('unsupported options', () => {
   test.each<[string, Config]>([
-    ['add_ambient_capabilities', { linux: { securityContext: { capabilities: { addAmbientCapabilities: ['X'] } } } }],
+    [
+      'add_ambient_capabilities',
+      { linux: { securityContext: { capabilities: { addAmbientCapabilities: ['X'] } } } },
+    ],
     ['supplemental_groups_policy', { linux: { securityContext: { supplementalGroupsPolicy: 'Strict' } } }],
-    ['userns_options', { linux: { securityContext: { namespaceOptions: { usernsOptions: { mode: 'POD' } } } } }],
+    [
+      'userns_options',
+      { linux: { securityContext: { namespaceOptions: { usernsOptions: { mode: 'POD' } } } } },
+    ],
     ['CDI_devices', { CDIDevices: [{ name: 'v/c=d' }] }],
     ['unified', { linux: { resources: { unified: { 'memory.high': '1' } } } }],
     ['mounts[0].recursive_read_only', { mounts: [{ recursiveReadOnly: true }] }],
@@ -96,7 +102,9 @@ describe('unsupported options', () => {
   });
 
   test('a user namespace of a pod is rejected by its name', () => {
-    const config = sandbox({ linux: { securityContext: { namespaceOptions: { usernsOptions: { mode: 'POD' } } } } });
+    const config = sandbox({
+      linux: { securityContext: { namespaceOptions: { usernsOptions: { mode: 'POD' } } } },
+    });
     expect(() => requireSupportedSandbox(config)).toThrow('userns_options');
   });
 });
@@ -112,16 +120,30 @@ describe('security options', () => {
     [{ seccompProfilePath: 'runtime/default' }, [], undefined],
     [{ seccomp: { profileType: 'Localhost', localhostRef: '/p.json' } }, [], '/p.json'],
     [{ privileged: true }, [], undefined],
-    [{ apparmorProfile: 'localhost/mine', seccompProfilePath: 'unconfined' }, ['apparmor=mine', 'seccomp=unconfined'], undefined],
-    [{ apparmor: { profileType: 'Unconfined' }, noNewPrivs: true }, ['apparmor=unconfined', 'no-new-privileges', 'seccomp=unconfined'], undefined],
-    [{ selinuxOptions: { level: 's0', type: 't' }, privileged: true }, ['label=type:t', 'label=level:s0'], undefined],
+    [
+      { apparmorProfile: 'localhost/mine', seccompProfilePath: 'unconfined' },
+      ['apparmor=mine', 'seccomp=unconfined'],
+      undefined,
+    ],
+    [
+      { apparmor: { profileType: 'Unconfined' }, noNewPrivs: true },
+      ['apparmor=unconfined', 'no-new-privileges', 'seccomp=unconfined'],
+      undefined,
+    ],
+    [
+      { selinuxOptions: { level: 's0', type: 't' }, privileged: true },
+      ['label=type:t', 'label=level:s0'],
+      undefined,
+    ],
   ] as const)('%j', (context, options, seccompFile) => {
     expect(of(context)).toEqual({ options, seccompFile });
   });
 
   test('a profile that docker cannot apply is rejected', () => {
     const none = { seccomp: false, apparmor: false };
-    expect(() => of({ seccomp: { profileType: 'Localhost', localhostRef: '/p' } }, none)).toThrow('no seccomp');
+    expect(() => of({ seccomp: { profileType: 'Localhost', localhostRef: '/p' } }, none)).toThrow(
+      'no seccomp',
+    );
     expect(() => of({ apparmorProfile: 'localhost/x' }, none)).toThrow('no AppArmor');
     expect(() => of({ seccompProfilePath: 'something' })).toThrow('unknown security profile');
   });
@@ -130,7 +152,12 @@ describe('security options', () => {
 describe('cgroups', () => {
   test.each([
     ['cgroupfs', '/pods/burstable/podX', '/pods/burstable/podX', '/pods/burstable/podX/i'],
-    ['systemd', '/pods.slice/pods-burstable.slice', 'pods-burstable.slice', '/pods.slice/pods-burstable.slice/docker-i.scope'],
+    [
+      'systemd',
+      '/pods.slice/pods-burstable.slice',
+      'pods-burstable.slice',
+      '/pods.slice/pods-burstable.slice/docker-i.scope',
+    ],
     ['systemd', 'pods.slice', 'pods.slice', '/pods.slice/docker-i.scope'],
   ] as const)('%s: %s', (driver, parent, CgroupParent, path) => {
     expect(cgroupParentOf(parent, driver)).toEqual({ CgroupParent });
@@ -138,8 +165,15 @@ describe('cgroups', () => {
   });
 
   test('a memory limit allows no swap unless given', () => {
-    const { linux } = container({ linux: { resources: { memoryLimitInBytes: 9n, cpuQuota: -1n, cpuShares: 2n } } });
-    expect(dockerResources(linux?.resources)).toEqual({ Memory: 9, MemorySwap: 9, CpuQuota: -1, CpuShares: 2 });
+    const { linux } = container({
+      linux: { resources: { memoryLimitInBytes: 9n, cpuQuota: -1n, cpuShares: 2n } },
+    });
+    expect(dockerResources(linux?.resources)).toEqual({
+      Memory: 9,
+      MemorySwap: 9,
+      CpuQuota: -1,
+      CpuShares: 2,
+    });
   });
 
   test('a score below that of the daemon is raised only where the daemon may not lower it', () => {
@@ -198,7 +232,9 @@ describe('bodies', () => {
       containerBody({
         ...common,
         config: container({
-          linux: { securityContext: { namespaceOptions: { network: 'POD', pid, ipc: 'POD', targetId: 't' } } },
+          linux: {
+            securityContext: { namespaceOptions: { network: 'POD', pid, ipc: 'POD', targetId: 't' } },
+          },
           stopSignal: 'SIGRTMINPLUS3',
         }),
         sandboxId: 's',
@@ -238,9 +274,18 @@ describe('outcomes', () => {
     [{ exitCode: 3 }, { phase: 'exited', reason: 'Error', exitCode: 3 }],
     [{ exitCode: 137, isOomKilled: true }, { reason: 'OOMKilled' }],
     [{ finishedAtNs: 7n }, { finishedAtNs: 10n }],
-    [{ status: 'created', startedAtNs: 0n }, { phase: 'created', finishedAtNs: 0n }],
-    [{ status: 'created', startedAtNs: 0n, error: 'no', exitCode: 127 }, { phase: 'exited', reason: 'StartError', exitCode: 127 }],
-    [{ status: 'created', startedAtNs: 0n, error: 'no', exitCode: 0 }, { reason: 'StartError', exitCode: 128, message: 'no' }],
+    [
+      { status: 'created', startedAtNs: 0n },
+      { phase: 'created', finishedAtNs: 0n },
+    ],
+    [
+      { status: 'created', startedAtNs: 0n, error: 'no', exitCode: 127 },
+      { phase: 'exited', reason: 'StartError', exitCode: 127 },
+    ],
+    [
+      { status: 'created', startedAtNs: 0n, error: 'no', exitCode: 0 },
+      { reason: 'StartError', exitCode: 128, message: 'no' },
+    ],
   ])('%j', (changed, outcome) => {
     expect(outcomeOf({ ...inspected, ...changed })).toMatchObject(outcome);
   });

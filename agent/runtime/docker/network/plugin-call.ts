@@ -30,7 +30,10 @@ const TIMEOUT_MS = 60_000;
 const LARGEST_OUTPUT = 1024 * 1024;
 const INTERFACE = 'eth0';
 
-async function collect(child: ChildProcess, input: string): Promise<{ readonly code: number; readonly output: string }> {
+async function collect(
+  child: ChildProcess,
+  input: string,
+): Promise<{ readonly code: number; readonly output: string }> {
   const parts: Buffer[] = [];
   let bytes = 0;
   child.stdout?.on('data', (chunk: Buffer) => {

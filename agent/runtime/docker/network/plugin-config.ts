@@ -43,7 +43,8 @@ export function parseNetwork(path: string, text: string): PluginNetwork {
   const plugins = Array.isArray(listed) ? listed.filter(isObject) : [config];
   if (plugins.length === 0) throw new NetworkConfigError(`${path}: plugins: at least one is required`);
   const wrong = plugins.findIndex(({ type }) => !PLUGIN_TYPE.test(textOf(type)));
-  if (wrong >= 0) throw new NetworkConfigError(`${path}: plugins[${wrong}].type: must be the name of a plugin`);
+  if (wrong >= 0)
+    throw new NetworkConfigError(`${path}: plugins[${wrong}].type: must be the name of a plugin`);
   return { name, cniVersion: textOf(config['cniVersion']) || DEFAULT_VERSION, plugins };
 }
 
@@ -57,7 +58,8 @@ export async function readNetwork(dir: string): Promise<PluginNetwork> {
   if (first === undefined) throw new NetworkConfigError(`${dir}: contains no network configuration`);
   const path = join(dir, first);
   await using file = await open(path, 'r');
-  if ((await file.stat()).size > LARGEST_CONFIG) throw new NetworkConfigError(`${path}: larger than ${LARGEST_CONFIG} bytes`);
+  if ((await file.stat()).size > LARGEST_CONFIG)
+    throw new NetworkConfigError(`${path}: larger than ${LARGEST_CONFIG} bytes`);
   return parseNetwork(path, await file.readFile('utf8'));
 }
 

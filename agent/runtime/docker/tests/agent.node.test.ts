@@ -46,7 +46,10 @@ test('an agent runs a pod on docker, restarts its container, adopts it, and dele
     (status.containerStatuses?.[0]?.containerID ?? '').replace('docker://', '');
   const run = async (command: readonly string[]): Promise<void> => {
     const spec = { command, stdin: false, stdout: true, stderr: true, tty: false };
-    const connection = await dockerd.client.startExec(await dockerd.client.createExec(idOf(first), spec), false);
+    const connection = await dockerd.client.startExec(
+      await dockerd.client.createExec(idOf(first), spec),
+      false,
+    );
     connection.resume();
     await once(connection, 'close');
   };
@@ -57,7 +60,8 @@ test('an agent runs a pod on docker, restarts its container, adopts it, and dele
   await agent.start();
   const adopted = await eventually(() => running(1), { timeoutMs: 30_000 });
   expect(idOf(adopted)).toBe(idOf(second));
-  for (const { metadata } of await agent.pods()) await agent.call('DELETE', `/pods/default/${metadata?.name ?? ''}`);
+  for (const { metadata } of await agent.pods())
+    await agent.call('DELETE', `/pods/default/${metadata?.name ?? ''}`);
   await eventually(async () => (await dockerd.client.list({})).length === 0, { timeoutMs: 30_000 });
 });
 
@@ -66,12 +70,14 @@ test('cri-docker serves docker to a client of CRI', async () => {
   const socket = `${dockerd.folder}/cri.sock`;
   const program = ['agent/bin.ts', 'cri-docker', `--socket=${socket}`, `--root-dir=${dockerd.folder}/root`];
   const flags = [`--docker-endpoint=${dockerd.socketPath}`, '--pod-infra-container-image=local/pause:1'];
-  const child = spawn(process.execPath, [...program, ...flags], { stdio: ['ignore', 'ignore', 'inherit'] });
+  const child = spawn(process.execPath, [...program, ...flags], { stdio: 'ignore' });
   const exited = once(child, 'exit');
   try {
     const cri = connectRuntime({ endpoint: `unix://${socket}`, log: silentLogger });
     await cri.whenConnected(AbortSignal.timeout(30_000));
-    await eventually(async () => (await cri.runtime.version({})).runtimeName === 'docker', { timeoutMs: 30_000 });
+    await eventually(async () => (await cri.runtime.version({})).runtimeName === 'docker', {
+      timeoutMs: 30_000,
+    });
     const pod = await runPod(cri, `${dockerd.folder}/logs`);
     const containerId = await startIn(cri, pod, 'sleep 1000');
     expect((await statusOf(cri, containerId)).state).toBe('CONTAINER_RUNNING');

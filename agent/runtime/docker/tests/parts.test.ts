@@ -35,10 +35,23 @@ describe('pulls', () => {
     expect(() => splitReference('UPPER')).toThrow('repository name must be lowercase');
   });
 
-  const NONE = { username: '', password: '', auth: '', serverAddress: '', identityToken: '', registryToken: '' };
+  const NONE = {
+    username: '',
+    password: '',
+    auth: '',
+    serverAddress: '',
+    identityToken: '',
+    registryToken: '',
+  };
   test.each([
-    [{ ...NONE, username: 'u', password: 'p' }, { username: 'u', password: 'p', serveraddress: '' }],
-    [{ ...NONE, auth: Buffer.from('u:p:q\0').toString('base64') }, { username: 'u', password: 'p:q' }],
+    [
+      { ...NONE, username: 'u', password: 'p' },
+      { username: 'u', password: 'p', serveraddress: '' },
+    ],
+    [
+      { ...NONE, auth: Buffer.from('u:p:q\0').toString('base64') },
+      { username: 'u', password: 'p:q' },
+    ],
     [{ ...NONE, identityToken: 't' }, { identitytoken: 't' }],
   ])('a login has the form of docker: %j', (auth, login) => {
     const text = Buffer.from(encodeAuth(auth) ?? '', 'base64url').toString();
@@ -110,11 +123,18 @@ describe('networks', () => {
   } as const;
 
   test('a plugin gets values only for the capabilities that it declares', () => {
-    const network = parseNetwork('/c', '{"name":"n","cniVersion":"1.0.0","plugins":[{"type":"a"},{"type":"b","capabilities":{"portMappings":true}}]}');
+    const network = parseNetwork(
+      '/c',
+      '{"name":"n","cniVersion":"1.0.0","plugins":[{"type":"a"},{"type":"b","capabilities":{"portMappings":true}}]}',
+    );
     const [first = {}, second = {}] = network.plugins;
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only these members are read
     const full = target as unknown as Parameters<typeof pluginInput>[2];
-    expect(pluginInput(network, first, full, undefined)).toEqual({ type: 'a', name: 'n', cniVersion: '1.0.0' });
+    expect(pluginInput(network, first, full, undefined)).toEqual({
+      type: 'a',
+      name: 'n',
+      cniVersion: '1.0.0',
+    });
     expect(pluginInput(network, second, full, { ips: [] })).toMatchObject({
       runtimeConfig: { portMappings: [{ hostPort: 8080, containerPort: 80, protocol: 'tcp' }] },
       prevResult: { ips: [] },
@@ -122,7 +142,10 @@ describe('networks', () => {
   });
 
   test('results of all versions have addresses', () => {
-    expect(addressesIn({ ips: [{ address: '10.0.0.2/24' }, { address: 'fd00::2/64' }] })).toEqual(['10.0.0.2', 'fd00::2']);
+    expect(addressesIn({ ips: [{ address: '10.0.0.2/24' }, { address: 'fd00::2/64' }] })).toEqual([
+      '10.0.0.2',
+      'fd00::2',
+    ]);
     expect(addressesIn({ ip4: { ip: '10.0.0.2/24' } })).toEqual(['10.0.0.2']);
   });
 
@@ -144,8 +167,12 @@ describe('networks', () => {
   });
 
   test('addresses of the kernel', () => {
-    expect(Buffer.from(loopbackAddress(4, 0x1234)).toString('hex')).toBe(`02001234${'7f000001'}${'00'.repeat(8)}`);
-    expect(Buffer.from(loopbackAddress(6, 80)).toString('hex')).toBe(`0a000050${'00'.repeat(19)}01${'00'.repeat(4)}`);
+    expect(Buffer.from(loopbackAddress(4, 0x1234)).toString('hex')).toBe(
+      `02001234${'7f000001'}${'00'.repeat(8)}`,
+    );
+    expect(Buffer.from(loopbackAddress(6, 80)).toString('hex')).toBe(
+      `0a000050${'00'.repeat(19)}01${'00'.repeat(4)}`,
+    );
   });
 });
 
