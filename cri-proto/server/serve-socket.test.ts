@@ -84,7 +84,7 @@ describe('serveSocket', () => {
       });
       stream.end(Buffer.alloc(5));
       stream.resume();
-      const [trailers]: unknown[] = await once(stream, 'trailers');
+      const trailers = await new Promise<unknown>((resolve) => stream.once('trailers', resolve));
       expect({ turn, trailers }).toMatchObject({ turn, trailers: { 'grpc-status': '0' } });
     }
     session.destroy();

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:http2';
 import { createConnection, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
-import fc from 'fast-check';
+import { array, assert, integer, property, uint8Array } from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createTempDir } from '../../../testing/temp.ts';
 import { createFrameFilter } from './frame-filter.ts';
@@ -47,8 +47,12 @@ describe('correctAuthority', () => {
     expect(correctAuthority(block)).toBe(block);
   });
 
-  test('never throws, and never changes what follows valid fields', () => {
-    fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => void correctAuthority(bytes)));
+  test('never throws, and keeps at least the first byte', () => {
+    assert(
+      property(uint8Array({ minLength: 1, maxLength: 200 }), (bytes) =>
+        expect(correctAuthority(bytes)[0]).toBe(bytes[0]),
+      ),
+    );
   });
 });
 
@@ -77,8 +81,8 @@ describe('createFrameFilter', () => {
   test('passes the bytes of a client unchanged, however they are cut', async () => {
     await using dir = await createTempDir();
     const bytes = await recordClient(join(dir.path, 's'), 'localhost');
-    fc.assert(
-      fc.property(fc.array(fc.integer({ min: 1, max: 60 }), { minLength: 1 }), (sizes) => {
+    assert(
+      property(array(integer({ min: 1, max: 60 }), { minLength: 1 }), (sizes) => {
         const filter = createFrameFilter();
         const output: Uint8Array[] = [];
         for (let at = 0, turn = 0; at < bytes.length; turn += 1) {

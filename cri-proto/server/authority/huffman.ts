@@ -15,7 +15,7 @@ type Codes = ReadonlyMap<number, number>;
 
 /** Characters by code, with a leading one in front of its bits. */
 function buildCodes(): Codes {
-  const symbols = [...LENGTHS].map((digit, symbol) => ({ symbol, length: Number.parseInt(digit, 36) }));
+  const symbols = LENGTHS.split('').map((digit, symbol) => ({ symbol, length: Number.parseInt(digit, 36) }));
   const ordered = symbols.filter(({ length }) => length <= LONGEST).sort((a, b) => a.length - b.length);
   const codes = new Map<number, number>();
   let code = 0;

@@ -67,7 +67,7 @@ export async function callPlugin(
   const { type, command, config } = call;
   const path = await findProgram(type, binDirs);
   if (path === undefined) throw new PluginError(`network plugin ${type}: not found in ${binDirs.join(', ')}`);
-  const [program = path, ...args] = [...prefix, path];
+  const [program, ...args] = [...prefix, path];
   const child = spawn(program, args, {
     stdio: ['pipe', 'pipe', 'ignore'],
     timeout: TIMEOUT_MS,

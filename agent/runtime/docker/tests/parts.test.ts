@@ -1,5 +1,5 @@
 /** Pure parts of the docker runtime. */
-import fc from 'fast-check';
+import { array, assert, integer, property } from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseTime } from '../client/parse.ts';
 import { encodeAuth, splitReference } from '../images/pull.ts';
@@ -69,8 +69,8 @@ describe('output', () => {
       return Buffer.concat([head, Buffer.from(text)]);
     };
     const bytes = Buffer.concat([piece(1, 'one'), piece(2, ''), piece(2, 'two'), piece(1, 'three')]);
-    fc.assert(
-      fc.property(fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1 }), (sizes) => {
+    assert(
+      property(array(integer({ min: 1, max: 9 }), { minLength: 1 }), (sizes) => {
         const demuxer = createDemuxer();
         const texts = { stdout: '', stderr: '' };
         for (let at = 0, turn = 0; at < bytes.length; turn += 1) {
@@ -167,9 +167,7 @@ describe('networks', () => {
   });
 
   test('addresses of the kernel', () => {
-    expect(Buffer.from(loopbackAddress(4, 0x1234)).toString('hex')).toBe(
-      `02001234${'7f000001'}${'00'.repeat(8)}`,
-    );
+    expect(Buffer.from(loopbackAddress(4, 0x1234)).toString('hex')).toBe(`020012347f000001${'00'.repeat(8)}`);
     expect(Buffer.from(loopbackAddress(6, 80)).toString('hex')).toBe(
       `0a000050${'00'.repeat(19)}01${'00'.repeat(4)}`,
     );
