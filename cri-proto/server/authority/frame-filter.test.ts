@@ -49,9 +49,9 @@ describe('correctAuthority', () => {
 
   test('never throws, and keeps at least the first byte', () => {
     assert(
-      property(uint8Array({ minLength: 1, maxLength: 200 }), (bytes) =>
-        expect(correctAuthority(bytes)[0]).toBe(bytes[0]),
-      ),
+      property(uint8Array({ minLength: 1, maxLength: 200 }), (bytes) => {
+        expect(correctAuthority(bytes)[0]).toBe(bytes[0]);
+      }),
     );
   });
 });

@@ -71,7 +71,7 @@ export function bridgeNetwork(podCidr: string, mtu: number): PluginNetwork {
     isGateway: true,
     ipMasq: true,
     // Pods reach themselves through their services.
-    hairpinMode: true,
+    promiscMode: true,
     ...(mtu > 0 ? { mtu } : {}),
     ipam: { type: 'host-local', ranges: [[{ subnet: podCidr }]], routes: [{ dst: '0.0.0.0/0' }] },
   };

@@ -160,7 +160,7 @@ describe('networks', () => {
 
   test('kubenet is a bridge with the addresses of the pod CIDR', () => {
     expect(bridgeNetwork('10.1.2.0/24', 1400).plugins).toMatchObject([
-      { type: 'bridge', mtu: 1400, hairpinMode: true, ipam: { ranges: [[{ subnet: '10.1.2.0/24' }]] } },
+      { type: 'bridge', mtu: 1400, promiscMode: true, ipam: { ranges: [[{ subnet: '10.1.2.0/24' }]] } },
       { type: 'portmap' },
     ]);
     expect(bridgeNetwork('10.1.2.0/24', 0).plugins[0]).not.toHaveProperty('mtu');
