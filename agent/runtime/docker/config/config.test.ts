@@ -286,7 +286,7 @@ describe('outcomes', () => {
       { status: 'created', startedAtNs: 0n, error: 'no', exitCode: 0 },
       { reason: 'StartError', exitCode: 128, message: 'no' },
     ],
-  ])('%j', (changed, outcome) => {
+  ])('case %#', (changed, outcome) => {
     expect(outcomeOf({ ...inspected, ...changed })).toMatchObject(outcome);
   });
 });
