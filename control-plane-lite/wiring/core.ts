@@ -3,6 +3,8 @@ import { type Clock, systemClock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { MetricsRegistry } from '#api/kit/metrics.ts';
 import type { Waits } from '#api/kit/waits.ts';
+import type { QueueObserver } from '#api/kit/work-queue.ts';
+import { createQueueMetrics } from '#api/kit/work-queue-metrics.ts';
 import { gatesOn } from '#api/schema/feature-gates.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { createAdmissionMetrics } from '../admission/metrics.ts';
@@ -48,6 +50,8 @@ export interface Core {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: MetricsRegistry;
+  /** Returns the observer of the work queue of a name. */
+  readonly observeQueue: (name: string) => QueueObserver;
   /** Checks the certificates of webhooks. */
   readonly checkIdentity: CheckIdentity;
   /** Pending start conditions of the server. */
@@ -165,7 +169,8 @@ export async function createCore(
   });
   const admission = createAdmissionChain(plugins, { clock, metrics: admissionMetrics });
   const verbs: Verbs = createVerbs({ store, cache, admission, clock, vocabulary, gates, track: trackUpdate });
-  const measured = { metrics, authentication };
+  const observeQueue = createQueueMetrics({ registry: metrics, clock });
+  const measured = { metrics, authentication, observeQueue };
   const made = { store, cache, registry, allocation, access, accountTokens, verbs, pendingCharges };
   const controllers = chooseControllers(config.controllers);
   const signers = await followSigners(config, follow);

@@ -483,6 +483,20 @@ describe('closing', () => {
     await ended;
   });
 
+  test('sends GOAWAY after a request by chance, and the request ends as usual', async () => {
+    await using server = await startTestServer({
+      certificate,
+      options: { goawayChance: 0.5, random: () => 0.4 },
+    });
+    const session = connectHttp2(server.url, { ca: ca.cert });
+    const goaway = once(session, 'goaway');
+    const stream = session.request({ ':path': '/version' });
+    const headers = await firstOf(stream, 'response');
+    expect(headers).toMatchObject({ ':status': 200 });
+    stream.resume();
+    await goaway;
+  });
+
   test('gives watches time for their final messages, then ends them', async () => {
     const started = Promise.withResolvers<void>();
     await using server = await startTestServer({

@@ -46,6 +46,10 @@ export interface ListenerOptions {
   readonly idleTimeoutMs?: number;
   /** Concurrent streams of an HTTP/2 connection, and queued requests of an HTTP/1.1 connection. Default 250. */
   readonly maxStreams?: number;
+  /** Probability that a request ends its HTTP/2 connection, after the requests in flight. Default 0. */
+  readonly goawayChance?: number;
+  /** From 0 to below 1. Default: `Math.random`. */
+  readonly random?: () => number;
 }
 
 export type ListenAddress =
@@ -171,13 +175,19 @@ function httpOptions(options: ListenerOptions): object {
 }
 
 /** Closes idle HTTP/2 sessions without streams; Node itself would leave them open. */
-function watchSession(session: ServerHttp2Session, idleTimeoutMs: number, state: ServerState): void {
+function watchSession(
+  session: ServerHttp2Session,
+  { idleTimeoutMs = 120_000, goawayChance = 0, random = Math.random }: ListenerOptions,
+  state: ServerState,
+): void {
   let streams = 0;
   state.sessions.add(session);
   session.once('close', () => state.sessions.delete(session));
   session.on('error', () => session.destroy());
   session.on('stream', (stream) => {
     streams += 1;
+    // Sends GOAWAY; streams that are open end by themselves.
+    if (goawayChance > 0 && random() < goawayChance) session.close();
     stream.once('close', () => (streams -= 1));
   });
   session.setTimeout(idleTimeoutMs, () => {
@@ -187,7 +197,7 @@ function watchSession(session: ServerHttp2Session, idleTimeoutMs: number, state:
 }
 
 export function createListener(deps: ListenerDeps, options: ListenerOptions): Listener {
-  const { tls, idleTimeoutMs = 120_000, maxConnections = 10_000, maxStreams = 250 } = options;
+  const { tls, maxConnections = 10_000, maxStreams = 250 } = options;
   const { maxConnectionsPerAddress } = options;
   const named = tls === undefined ? undefined : createNamedContexts(tls, options);
   const secure = tls === undefined ? undefined : createTlsServer(tls, options, named);
@@ -214,7 +224,7 @@ export function createListener(deps: ListenerDeps, options: ListenerOptions): Li
   acceptRequests(server, accepted);
   if (secure !== undefined) {
     acceptStreams(secure, accepted);
-    secure.on('session', (session) => watchSession(session, idleTimeoutMs, state));
+    secure.on('session', (session) => watchSession(session, options, state));
   }
 
   return {

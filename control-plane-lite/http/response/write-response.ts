@@ -143,7 +143,7 @@ function wholeOf(pieces: readonly Buffer[], size: number): Buffer {
 export function writeBytes(
   request: ServerRequest,
   response: BytesResponse,
-  clock: Clock,
+  { clock, compress: mayCompress }: { readonly clock: Clock; readonly compress: boolean },
 ): Promise<void> | undefined {
   const { exchange } = request;
   const { body } = response;
@@ -155,6 +155,7 @@ export function writeBytes(
   request.status = response.status;
   const isHead = exchange.method === 'HEAD';
   const compress =
+    mayCompress &&
     size >= COMPRESS_FROM_BYTES &&
     response.status === 200 &&
     response.headers?.['Content-Encoding'] === undefined &&
