@@ -38,7 +38,7 @@ describe('the commands of docs/one-node.md', () => {
   test.each(blocks)('line $line: $text', async ({ text, line }) => {
     failed = line;
     const script = `set -e\ncd /src\n${text.replaceAll(IMAGE_OF_PAGE, IMAGE)}`;
-    await eventually(
+    const isDone = await eventually(
       async () => {
         const { exitCode, stdout, stderr } = await machine.try(['bash', '-c', script], COMMAND_TIMEOUT_MS);
         if (exitCode !== 0) throw new Error(`ended with ${exitCode}: ${stdout}${stderr}`);
@@ -46,6 +46,7 @@ describe('the commands of docs/one-node.md', () => {
       },
       { timeoutMs: 30_000, intervalMs: 500, what: text },
     );
+    expect(isDone).toBe(true);
     failed = undefined;
   });
 });
