@@ -3,6 +3,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { renderServerFlagsPage } from '#plane/config/docs.ts';
 import { renderControllersPage } from '#plane/controllers/docs.ts';
 import { renderVolumesPage } from '#volumes/sources/docs.ts';
 import { readArguments } from './arguments.ts';
@@ -57,6 +58,7 @@ function controllerFile(name: string): string {
 }
 
 const pages = (): readonly GeneratedFile[] => [
+  { path: 'docs/server-flags.md', text: renderServerFlagsPage() },
   { path: 'docs/volumes.md', text: renderVolumesPage() },
   { path: 'docs/layers.md', text: renderLayersPage() },
   { path: 'docs/controllers.md', text: renderControllersPage(controllerFile) },
