@@ -13,6 +13,7 @@ const EVENT_RECORDERS = [
   'disruption',
   'ephemeral-volume',
   'job',
+  'local-provisioner',
   'nodelifecycle',
   'persistentvolume-binder',
   'persistentvolume-expander',
@@ -55,7 +56,7 @@ export const SHARED_FIELDS: Readonly<Record<string, SharedField>> = {
   'events count': { writers: EVENT_RECORDERS, reason: OWN_EVENTS },
   'events lastTimestamp': { writers: EVENT_RECORDERS, reason: OWN_EVENTS },
   'persistentvolumeclaims metadata.annotations': {
-    writers: ['persistentvolume-binder', 'persistentvolume-expander'],
+    writers: ['local-provisioner', 'persistentvolume-binder', 'persistentvolume-expander'],
     reason: OWN_ANNOTATIONS,
   },
   'persistentvolumeclaims metadata.finalizers': {

@@ -15,6 +15,7 @@ import { ephemeralVolumeController } from './ephemeral-volume/controller.ts';
 import { expiryController } from './expiry.ts';
 import { garbageCollector } from './garbage-collector/collector.ts';
 import { jobController } from './job/controller.ts';
+import { localProvisionerController } from './local-provisioner/controller.ts';
 import { namespaceController } from './namespaces/controller.ts';
 import { nodeLifecycleController } from './node-lifecycle/controller.ts';
 import { volumeBinderController } from './persistentvolume-binder/controller.ts';
@@ -50,6 +51,7 @@ export const CONTROLLERS: readonly Controller[] = [
   ephemeralVolumeController,
   garbageCollector,
   jobController,
+  localProvisionerController,
   namespaceController,
   nodeLifecycleController,
   volumeBinderController,

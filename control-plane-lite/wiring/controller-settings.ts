@@ -1,4 +1,6 @@
 /** Settings of the controllers, from the configuration and identity of the server. */
+import type { Agents } from '../agents/agents.ts';
+import { createCallAgent } from '../agents/call-agent.ts';
 import { formatClusterInfo } from '../controllers/bootstrap/cluster-info.ts';
 import type { ClusterInfoSettings, ControllerSettings } from '../controllers/skeleton/settings.ts';
 import { advertisedAddress } from '../identity/addresses.ts';
@@ -10,6 +12,8 @@ export interface ControllerSources {
   readonly port: number;
   /** Absent: there are no aggregated servers. */
   readonly otherContent: ControllerSettings['otherContent'];
+  /** Connections to the agents of nodes. */
+  readonly agents: Pick<Agents, 'find'>;
 }
 
 interface RootAuthority {
@@ -40,7 +44,7 @@ function clusterInfoOf({ config, identity }: Core, port: number): ClusterInfoSet
 /** @throws Error that names an unreadable file */
 export async function controllerSettings(
   core: Core,
-  { port, otherContent }: ControllerSources,
+  { port, otherContent, agents }: ControllerSources,
 ): Promise<ControllerSettings> {
   const { config, access, accountTokens, pendingCharges, identity, signers } = core;
   const root = await rootAuthority(core);
@@ -61,5 +65,6 @@ export async function controllerSettings(
     terminatedPods: config.terminatedPodGcThreshold,
     pendingCharges,
     otherContent,
+    callAgent: createCallAgent(agents, core.clock),
   };
 }

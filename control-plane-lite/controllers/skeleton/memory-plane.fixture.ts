@@ -41,6 +41,7 @@ const SETTINGS: ControllerSettings = {
   terminatedPods: 0,
   pendingCharges: { of: () => [] },
   otherContent: undefined,
+  callAgent: unused,
 };
 
 export async function createMemoryPlane(): Promise<MemoryPlane> {

@@ -1,5 +1,6 @@
 /** Settings that the server supplies to its controllers. */
 import type { Identity } from '#api/pki/certificate.ts';
+import type { CallAgent } from '../../agents/call-agent.ts';
 import type { TokenIssuer } from '../../authn/service-account/issuer.ts';
 import type { Authorizer } from '../../authz/contract.ts';
 import type { PendingCharges } from '../../quota/pending.ts';
@@ -67,4 +68,5 @@ export interface ControllerSettings {
   readonly pendingCharges: Pick<PendingCharges, 'of'>;
   /** Resources of aggregated servers in namespaces; absent: there are no such servers. */
   readonly otherContent: OtherContent | undefined;
+  readonly callAgent: CallAgent;
 }
