@@ -65,8 +65,8 @@ describe('local volumes of a joined node', () => {
       const claim = await claimOf(name);
       const volumeName = claim?.spec?.volumeName ?? '';
       expect(volumeName).toBe(`pvc-${claim?.metadata?.uid}`);
-      const { json } = await joined.plane.get(`/api/v1/persistentvolumes/${volumeName}`);
-      const { spec } = json as PersistentVolume;
+      const response = await joined.plane.get(`/api/v1/persistentvolumes/${volumeName}`);
+      const { spec } = response.json as PersistentVolume;
       expect(spec?.nodeAffinity?.required?.nodeSelectorTerms).toEqual([
         { matchExpressions: [{ key: 'plat.io/hostname', operator: 'In', values: ['n1'] }] },
       ]);
@@ -89,8 +89,8 @@ describe('local volumes of a joined node', () => {
       resources: { requests: { storage: '4Pi' } },
     });
     await joined.run('huge', user('huge', 'true'));
-    await eventually(async () => (await ok(['get', 'events'])).includes('was requested, but the disk of'), {
-      timeoutMs: 60_000,
-    });
+    const isReported = async (): Promise<boolean> =>
+      (await ok(['get', 'events'])).includes('was requested, but the disk of');
+    expect(await eventually(isReported, { timeoutMs: 60_000 })).toBe(true);
   });
 });

@@ -92,21 +92,10 @@ export async function createPodSubsystem(
   const { options: emptyDirs, quotas } = await createEmptyDirs(base);
   const { devices, csi } = await createPluginSubsystem(base, objects, server);
   const pods = (): PodManager => manager;
-  const volumes = createVolumes(base, {
-    server,
-    objects,
-    objectsOf,
-    csi,
-    run,
-    emptyDirs,
-    localVolumes,
-    pods,
-  });
-  const volumeRefresh = createVolumeRefresh({
-    clock,
-    refreshPod: (pod) => volumes.refreshPod(pod),
-    log,
-  });
+  const volumeParts = { objects, objectsOf, csi, run, emptyDirs, localVolumes, pods };
+  const volumes = createVolumes(base, { server, ...volumeParts });
+  const refreshPod = volumes.refreshPod.bind(volumes);
+  const volumeRefresh = createVolumeRefresh({ clock, refreshPod, log });
   const resources = await createResourceSubsystem(base, runtimeSubsystem, devices);
   const records = createRecordStore(join(rootDir, 'pods'));
   const memory = createProbeMemory({ log }, join(rootDir, 'pods'));

@@ -40,9 +40,22 @@ interface Parts {
 
 const path = (name: string): string => `/localVolumes/${encodeURIComponent(name)}`;
 
-function find<T extends object>({ cacheOf }: Parts, kind: Watched, key: string): T | undefined {
-  const object = cacheOf(kind).get(key)?.object();
-  return object === undefined ? undefined : typed<T>(object);
+const find = ({ cacheOf }: Parts, kind: Watched, key: string): ApiObject | undefined =>
+  cacheOf(kind).get(key)?.object();
+
+function nodeOf(parts: Parts, name: string): Node | undefined {
+  const object = find(parts, 'nodes', name);
+  return object && typed<Node>(object);
+}
+
+function volumeOf(parts: Parts, name: string): PersistentVolume | undefined {
+  const object = find(parts, 'persistentvolumes', name);
+  return object && typed<PersistentVolume>(object);
+}
+
+function classOf(parts: Parts, name: string): StorageClass | undefined {
+  const object = find(parts, 'storageclasses', name);
+  return object && typed<StorageClass>(object);
 }
 
 function warn({ client }: Parts, object: ApiObject, reason: string, message: string): void {
@@ -57,7 +70,7 @@ async function provision(
   const { client, names, signal } = parts;
   const claim = typed<PersistentVolumeClaim>(object);
   const { node, volumeName: name, request } = action;
-  const hostname = hostnameOf(find<Node>(parts, 'nodes', node) ?? {}, names) ?? '';
+  const hostname = hostnameOf(nodeOf(parts, node) ?? {}, names) ?? '';
   const reply = await parts.call(node, { method: 'PUT', path: path(name), body: request }, signal);
   const created = reply.status === 200 ? parseCreated(reply.value) : undefined;
   if (created === undefined)
@@ -98,13 +111,13 @@ async function reschedule({ client, resourceOf, names }: Parts, { metadata }: Ap
 }
 
 async function reconcileClaim(parts: Parts, key: string): Promise<void> {
-  const object = parts.cacheOf('persistentvolumeclaims').get(key)?.object();
+  const object = find(parts, 'persistentvolumeclaims', key);
   if (object === undefined) return;
   const action = decideProvision(typed<PersistentVolumeClaim>(object), {
     names: parts.names,
-    storageClass: (name) => find<StorageClass>(parts, 'storageclasses', name),
-    volume: (name) => find<PersistentVolume>(parts, 'persistentvolumes', name),
-    node: (name) => find<Node>(parts, 'nodes', name),
+    storageClass: (name) => classOf(parts, name),
+    volume: (name) => volumeOf(parts, name),
+    node: (name) => nodeOf(parts, name),
   });
   switch (action.kind) {
     case 'none':
@@ -133,7 +146,7 @@ async function reconcileClaim(parts: Parts, key: string): Promise<void> {
 /** Removes the volume on its node, then the object: as long as the object exists, removal is repeated. */
 async function reconcileVolume(parts: Parts, name: string): Promise<void> {
   const { client, names, signal } = parts;
-  const object = parts.cacheOf('persistentvolumes').get(name)?.object();
+  const object = find(parts, 'persistentvolumes', name);
   if (object === undefined) return;
   const volume = typed<PersistentVolume>(object);
   if (!isToDelete(volume, names)) return;
@@ -189,7 +202,11 @@ export const localProvisionerController: Controller = defineController({
   start(context) {
     const { client, queue, cache, signal, settings, vocabulary } = context;
     const names = provisionerNames(vocabulary);
-    const following = followProvisioning(context.cacheOf, names, (key) => queue.add(key));
+    const following = followProvisioning(
+      (kind) => context.cacheOf(kind),
+      names,
+      (key) => queue.add(key),
+    );
     const parts: Parts = {
       client,
       following,
@@ -197,8 +214,8 @@ export const localProvisionerController: Controller = defineController({
       names,
       signal,
       call: settings.callAgent,
-      resourceOf: context.resourceOf,
-      cacheOf: context.cacheOf,
+      resourceOf: (kind) => context.resourceOf(kind),
+      cacheOf: (kind) => context.cacheOf(kind),
     };
     return {
       async reconcile(key) {
