@@ -35,7 +35,7 @@ describe('parseRecord', () => {
   });
 
   test.each(['', '.', '..', '.removed-a', 'a/b', '/a', 'A', 'a\0', 'a'.repeat(251)])(
-    'is no name of a volume: %j',
+    'isVolumeName rejects %j',
     (name) => {
       expect(isVolumeName(name)).toBe(false);
     },

@@ -125,7 +125,7 @@ test('decideLeftovers: unused volumes that belong to nothing', () => {
 });
 
 test.each(['local.plat.io/x', 'plat.io/directory', '', undefined])(
-  '%j is no provisioner of local volumes',
+  'kindOf ignores the provisioner %j',
   (name) => {
     expect(kindOf(name, NAMES)).toBeUndefined();
   },
