@@ -39,14 +39,9 @@ function recycling({ spec }: PersistentVolume): Reclaim {
 }
 
 export function decideReclaim(volume: PersistentVolume, names: BinderNames): Reclaim {
-  switch (volume.spec?.persistentVolumeReclaimPolicy) {
-    case 'Delete':
-      return deletion(volume, names);
-    case 'Recycle':
-      return recycling(volume);
-    default:
-      return { kind: 'none' };
-  }
+  const { persistentVolumeReclaimPolicy: policy = 'Retain' } = volume.spec ?? {};
+  if (policy === 'Delete') return deletion(volume, names);
+  return policy === 'Recycle' ? recycling(volume) : { kind: 'none' };
 }
 
 export const RECYCLER_NAMESPACE = 'default';
