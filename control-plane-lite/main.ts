@@ -184,6 +184,7 @@ async function runBackground(
     port,
     otherContent: aggregation?.content,
     collector: nodes.collector,
+    agents: nodes.agents,
     aggregated: aggregation?.autoscaling,
     observeUpdate,
   };
