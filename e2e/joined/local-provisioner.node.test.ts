@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PersistentVolume, PersistentVolumeClaim } from '#api/gen/core-v1.ts';
+import { VOCABULARIES } from '#api/vocabulary.ts';
 import { isReady } from '../../testing/agent.ts';
 import { eventually } from '../../testing/wait.ts';
 import { sh, WAIT } from '../lifecycle/support.ts';
@@ -68,7 +69,7 @@ describe('local volumes of a joined node', () => {
       const response = await joined.plane.get(`/api/v1/persistentvolumes/${volumeName}`);
       const { spec } = response.json as PersistentVolume;
       expect(spec?.nodeAffinity?.required?.nodeSelectorTerms).toEqual([
-        { matchExpressions: [{ key: 'plat.io/hostname', operator: 'In', values: ['n1'] }] },
+        { matchExpressions: [{ key: VOCABULARIES.plat.labelHostname, operator: 'In', values: ['n1'] }] },
       ]);
       await eventually(async () => (await readFile(join(spec?.local?.path ?? '', 'f'), 'utf8')) === 'kept\n');
       await joined.remove(name);

@@ -2,6 +2,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { VOCABULARIES } from '#api/vocabulary.ts';
 import { isReady } from '../../testing/agent.ts';
 import { eventually } from '../../testing/wait.ts';
 import { type Harness, pod, sh, startHarness, WAIT } from './support.ts';
@@ -48,7 +49,7 @@ describe('claims without a volume', () => {
 
   test('get a file system of the requested size, which goes with a claim that says so', async () => {
     const { agent } = harness;
-    const policy = { 'local.plat.io/reclaim-policy': 'Delete' };
+    const policy = { [`local.${VOCABULARIES.plat.domain}/reclaim-policy`]: 'Delete' };
     await agent.put('sized.json', claim('sized', { storageClassName: 'local-filesystem' }, policy));
     await agent.put('sized-pod.json', user('sized', 'sized'));
     const found = await agent.waitFor('sized', isReady);

@@ -6,15 +6,17 @@ import { decideLeftovers, decideProvision, isToDelete, kindOf, provisionerNames 
 import { parseCreated, parseList } from './volume.ts';
 
 const NAMES = provisionerNames(VOCABULARIES.plat);
+const FILESYSTEM = `${NAMES.prefix}filesystem`;
+const DIRECTORY = `${NAMES.prefix}directory`;
 const NODE: Node = { metadata: { name: 'n1', labels: { [NAMES.hostname]: 'h1' } } };
 
 const CLASS: StorageClass = {
   metadata: { name: 'local' },
-  provisioner: 'local.plat.io/filesystem',
+  provisioner: FILESYSTEM,
   volumeBindingMode: 'WaitForFirstConsumer',
 };
 
-const ANNOTATIONS = { [NAMES.provisioner]: 'local.plat.io/filesystem', [NAMES.selectedNode]: 'n1' };
+const ANNOTATIONS = { [NAMES.provisioner]: FILESYSTEM, [NAMES.selectedNode]: 'n1' };
 
 const claim = (
   spec: PersistentVolumeClaim['spec'] = {},
@@ -66,7 +68,7 @@ describe('decideProvision', () => {
     ['is of another provisioner', claim({}, { annotations: { ...ANNOTATIONS, [NAMES.provisioner]: 'x/y' } })],
     ['has no class', claim(), { storageClass: null }],
     ['is being deleted', claim({}, { deletionTimestamp: '2026-01-01T00:00:00Z' })],
-    ['has no node yet', claim({}, { annotations: { [NAMES.provisioner]: 'local.plat.io/filesystem' } })],
+    ['has no node yet', claim({}, { annotations: { [NAMES.provisioner]: FILESYSTEM } })],
     ['has a volume', claim(), { volumes: ['pvc-u1'] }],
   ])('does nothing for a claim that %s', (_, given, more) => {
     expect(decide(given, more)).toEqual({ kind: 'none' });
@@ -102,7 +104,7 @@ test.each<[string, Partial<PersistentVolume>, boolean]>([
   ['of another provisioner', { metadata: { annotations: { [NAMES.provisionedBy]: 'x/y' } } }, false],
 ])('isToDelete: a volume that is %s', (_, change, expected) => {
   const volume: PersistentVolume = {
-    metadata: { annotations: { [NAMES.provisionedBy]: 'local.plat.io/directory' } },
+    metadata: { annotations: { [NAMES.provisionedBy]: DIRECTORY } },
     spec: { persistentVolumeReclaimPolicy: 'Delete' },
     status: { phase: 'Released' },
     ...change,
@@ -124,7 +126,7 @@ test('decideLeftovers: unused volumes that belong to nothing', () => {
   expect(decideLeftovers(found, (name) => name === 'pvc-3')).toEqual(['pvc-1']);
 });
 
-test.each(['local.plat.io/x', 'plat.io/directory', '', undefined])(
+test.each([`${NAMES.prefix}x`, `${NAMES.internalPrefix}directory`, '', undefined])(
   'kindOf ignores the provisioner %j',
   (name) => {
     expect(kindOf(name, NAMES)).toBeUndefined();

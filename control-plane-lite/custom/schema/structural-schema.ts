@@ -8,7 +8,7 @@ import type { FieldError } from '#api/meta/field-error.ts';
 import { createFieldErrors } from '#api/schema/validation/field-errors.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { StrategyContext } from '../../resources/contract.ts';
-import { validateRules } from '../cel/rules.ts';
+import { validateRules } from './cel/rules.ts';
 import { validateDefaults } from './default-rules.ts';
 import { type JsonSchema, readSchemaSteps } from './json-schema.ts';
 import { validateRoot, validateSchemaRules } from './schema-rules.ts';

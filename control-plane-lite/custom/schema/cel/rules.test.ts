@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { finish } from '#api/kit/steps.ts';
 import { createFieldErrors } from '#api/schema/validation/field-errors.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
-import { readJsonSchema } from '../schema/json-schema.ts';
+import { readJsonSchema } from '../json-schema.ts';
 import { escapeName } from './declare.ts';
 import { compileRules, validateRules } from './rules.ts';
 import { validateByRules } from './validate.ts';

@@ -4,7 +4,7 @@
 import { isObject, textOf } from '#api/kit/object.ts';
 import type { Steps } from '#api/kit/steps.ts';
 import type { FieldErrors } from '#api/schema/validation/field-errors.ts';
-import { itemSchema, type JsonSchema } from '../schema/json-schema.ts';
+import { itemSchema, type JsonSchema } from '../json-schema.ts';
 import { declareType } from './declare.ts';
 import { compileExpression, type Program } from './expression.ts';
 import { ExpressionError } from './syntax.ts';

@@ -1,6 +1,6 @@
 /** Types of a structural schema in the expression language, with the bounds of sizes. Pure. Source: upstream's
  *  `SchemaDeclType`, release 1.24. */
-import { itemSchema, type JsonSchema } from '../schema/json-schema.ts';
+import { itemSchema, type JsonSchema } from '../json-schema.ts';
 import {
   BOOL,
   type CelType,

@@ -1,6 +1,6 @@
 /** Functions on texts, lists and times. Pure. Source: CEL specification (standard functions), cel-go's string extension, and
  *  upstream's list library, release 1.24. */
-import { compilePattern } from '../schema/pattern/compile.ts';
+import { compilePattern } from '../pattern/compile.ts';
 import { type Charge, compare, equals, textCost } from './equality.ts';
 import { characters, OPERATORS, textList } from './operators.ts';
 import { define, method, type Overload } from './overload.ts';
