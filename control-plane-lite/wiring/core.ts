@@ -38,6 +38,7 @@ import {
 } from './certificates/client-authorities.ts';
 import type { Follow } from './certificates/follow.ts';
 import { type ConfiguredSigners, followSigners } from './certificates/key-pairs.ts';
+import { indispensablePrefixes } from './indispensable.ts';
 import { createResources, type ServedResources } from './resources.ts';
 import { storeName } from './store.ts';
 
@@ -97,11 +98,6 @@ function fieldsOf({ storage }: Resource, registry: ResourceRegistry): Selectable
   );
 }
 
-/** The cache does not know the name of its store. */
-const storeWaits = (config: ServerConfig, waits: Waits): Pick<Waits, 'begin'> => ({
-  begin: (_what, why) => waits.begin(storeName(config), why),
-});
-
 /** Loads the state and follows it until the signal. */
 export async function createCore(
   config: ServerConfig,
@@ -117,8 +113,8 @@ export async function createCore(
   const gates = gatesOn(gateSettings(config.featureGates));
   const { registry, allocation } = createResources(config, store, vocabulary, gates);
   const cache = createCache(
-    { store, followedStore, clock, log, waits: waits && storeWaits(config, waits) },
-    { historyMs: config.etcdCompactionInterval },
+    { store, followedStore, clock, log, waits, storeName: storeName(config) },
+    { historyMs: config.etcdCompactionInterval, indispensable: indispensablePrefixes(registry) },
   );
   for (const resource of registry.all()) {
     if (resource.stored === undefined) cache.resource(resource.storage, fieldsOf(resource, registry));

@@ -146,6 +146,12 @@ export async function runController(
   const served = servedKinds(controller, host);
   if (!hasRequiredKinds(controller, served)) return;
   const log = host.log.child({ controller: controller.name });
+  const readable = host.cache.readable(accessOf(controller, served).reads, signal);
+  if (readable !== undefined) {
+    log.warn({}, 'Controller waits: stored objects that it watches cannot be decrypted');
+    await readable;
+    if (signal.aborted) return;
+  }
   const queue = createKeyQueue(
     { cache: host.cache, clock: host.clock, log },
     (key) => reconciler?.reconcile(key) ?? Promise.resolve(undefined),

@@ -12,6 +12,7 @@ import {
   type SecureVersion,
 } from 'node:tls';
 import { limitConnections } from '#api/kit/sockets/connection-limits.ts';
+import { refuseMalformed } from '#api/kit/sockets/malformed-requests.ts';
 import type { Identity } from '#api/pki/certificate.ts';
 import { CIPHER_SUITES } from '#api/pki/cipher-suites.ts';
 import { acceptRequests, acceptStreams, createConnectionTable } from './accept.ts';
@@ -125,6 +126,11 @@ function createNamedContexts(initial: ServingCertificate, options: ListenerOptio
   };
 }
 
+/** In MB: none. Node counts bytes that a reset stream had queued as in use until the session ends, so a limit
+ *  would end sessions whose clients cancel downloads. Other limits bound what a session uses: its streams, their
+ *  heads, and the backlog of each. */
+const MAX_SESSION_MEMORY = 0xffff_ffff;
+
 interface ServerState {
   draining: boolean;
   readonly sockets: OpenSockets;
@@ -152,7 +158,7 @@ function createTlsServer(
       initialWindowSize: 256 * 1024,
       enablePush: false,
     },
-    maxSessionMemory: 64,
+    maxSessionMemory: MAX_SESSION_MEMORY,
     maxHeaderListPairs: 256,
     streamResetBurst: 1000,
     streamResetRate: 100,
@@ -213,7 +219,7 @@ export function createListener(deps: ListenerDeps, options: ListenerOptions): Li
   secure?.on('secureConnection', (socket) => sockets.secured(socket));
   // Failed handshakes and malformed heads; the socket is unusable.
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) =>
-    answerError(error, socket, connections.find(socket)?.reply),
+    refuseMalformed(error, socket, hasResponse(connections.find(socket)?.reply)),
   );
   const accepted = {
     serve: deps.serve,
@@ -270,19 +276,6 @@ function listen(server: Server | Http2SecureServer, address: ListenAddress): Pro
 const portOf = (address: AddressInfo | string | null): number =>
   address === null || typeof address === 'string' ? 0 : address.port;
 
-const ERRORS: Readonly<Record<string, string>> = {
-  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
-  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
-};
-
 /** Reports whether a response to the request has started; an error in its body then gets no second one. */
 const hasResponse = (reply: ServerResponse | undefined): boolean =>
   reply?.headersSent === true && !(reply.writableFinished && reply.req.complete);
-
-function answerError(error: NodeJS.ErrnoException, socket: Duplex, newest: ServerResponse | undefined): void {
-  const isHttp = error.code?.startsWith('HPE_') === true || error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
-  if (!isHttp || !socket.writable) return void socket.destroy();
-  if (hasResponse(newest)) return void socket.end(() => socket.destroy());
-  const status = ERRORS[error.code ?? ''] ?? '400 Bad Request';
-  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, () => socket.destroy());
-}
