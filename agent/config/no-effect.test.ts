@@ -15,14 +15,14 @@ async function load(argv: readonly string[], file = ''): Promise<Extract<LoadRes
 
 test('settings without effect are named in one line, and never as deprecated', async () => {
   const { warnings } = await load(
-    ['--config=/c', '--chaos-chance=0.5', '--cni-bin-dir=/x', '--feature-gates=WinDSR=true'],
+    ['--config=/c', '--chaos-chance=0.5', '--redirect-container-streaming', '--feature-gates=WinDSR=true'],
     'showHiddenMetricsForVersion: "1.23"\n',
   );
   expect(warnings).toEqual([
     'Deprecated flags: set these in the file given by --config: --feature-gates (featureGates)',
     'Without effect, ignored: /c:showHiddenMetricsForVersion (no metric is hidden), ' +
       '--chaos-chance (it is for upstream tests only), ' +
-      '--cni-bin-dir (only the docker runtime reads it, which this agent does not have), ' +
+      '--redirect-container-streaming (upstream removed it; streams are always proxied by the agent), ' +
       'feature gate WinDSR (nodes run Linux)',
   ]);
 });
@@ -50,7 +50,9 @@ test('every setting without effect is marked in the help and in the view of the 
 });
 
 test('the view names the gates without effect', async () => {
-  const { config, origins } = await load(['--feature-gates=CPUManager=true,WinDSR=true,PodAndContainerStatsFromCRI=true']);
+  const { config, origins } = await load([
+    '--feature-gates=CPUManager=true,WinDSR=true,PodAndContainerStatsFromCRI=true',
+  ]);
   const row = effectiveSettings(config, origins).find(({ key }) => key === 'featureGates');
   expect(row?.note).toBe('WinDSR (ignored: nodes run Linux)');
 });

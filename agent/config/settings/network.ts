@@ -41,7 +41,7 @@ export const NETWORK_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'pod-cidr', deprecated: 'config-file' }],
     acted: true,
-    help: 'Address range for pods in standalone mode, for the managed network and the runtime; one for each address family. A joined node has the range of its API server.',
+    help: 'Address range for pods in standalone mode, for the managed network, the runtime, and docker with --network-plugin=kubenet; one for each address family. A joined node has the range of its API server.',
   },
   {
     key: 'hairpinMode',
