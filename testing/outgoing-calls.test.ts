@@ -56,6 +56,9 @@ const OF_VOLUMES = 'agent/pods/factory.ts';
 const OF_CLIENTS = 'a client waits for the response, not this program';
 
 const PLACES: Readonly<Record<string, Entry>> = {
+  'control-plane-lite/agents/call-agent.ts': {
+    why: 'a controller reports failures as events of its objects',
+  },
   'agent/install/agent-unit.ts': { why: OF_COMMANDS },
   'api-machinery/kit/install/program.ts': { why: OF_COMMANDS },
   'api-machinery/kit/install/systemctl.ts': { why: OF_COMMANDS },
@@ -80,6 +83,9 @@ const PLACES: Readonly<Record<string, Entry>> = {
   'agent/probes/tcp.ts': { why: OF_PROBES },
   'agent/machine/resolve-name.ts': { why: 'nothing waits for a name for more than two seconds' },
   'agent/runtime/connection-holder.ts': { why: 'the program waits for the agent, never the agent for it' },
+  'agent/runtime/docker/network/plugin-call.ts': {
+    why: 'a plugin is killed after a minute; only its pod waits',
+  },
   'agent/runtime/lost-sandboxes.ts': { why: 'a socket of this machine takes or refuses at once' },
   'agent/runtime/managed/containerd.ts': { why: OF_COMMANDS },
   'agent/runtime/managed/images.ts': { why: OF_COMMANDS },

@@ -60,6 +60,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import('./commands/version.ts'),
   },
   {
+    name: 'cri-docker',
+    summary: 'serve docker as a container runtime to any client of CRI',
+    load: () => import('./commands/cri-docker.ts'),
+  },
+  {
     name: 'install',
     summary: 'install nodeagent as a systemd service',
     load: () => import('./commands/install.ts'),
