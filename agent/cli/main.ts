@@ -43,7 +43,7 @@ async function dispatch(name: string, argv: readonly string[], context: CliConte
 async function findCommand(name: string): Promise<CommandEntry> {
   const found = COMMANDS.find((entry) => entry.name === name);
   if (found !== undefined) return found;
-  const { suggestion } = await import('#api/kit/suggest.ts');
+  const { suggestion } = await import('#api/kit/text/suggest.ts');
   const names = COMMANDS.map((entry) => entry.name);
   throw new UsageError(`unknown command ${JSON.stringify(name)}${suggestion(name, names)}`);
 }

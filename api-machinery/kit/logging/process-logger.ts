@@ -2,8 +2,8 @@
  *  causes of errors. */
 import { pino } from 'pino';
 import { errorChain, messageOf } from '../error-chain.ts';
-import { type GlobPart, matchesGlob } from '../glob.ts';
 import type { Logger } from '../logger.ts';
+import { type GlobPart, matchesGlob } from '../text/glob.ts';
 import { createJournalLogger, type JournalOptions } from './journal-logger.ts';
 import { createTextLogger, type Severity } from './text-logger.ts';
 
