@@ -1,6 +1,6 @@
 /** Public interface of volumes and its dependencies. It knows pods and mounts, not the agent. */
 
-import type { AttachedVolume, Pod } from '#api/gen/core-v1.ts';
+import type { AttachedVolume, Pod, Volume } from '#api/gen/core-v1.ts';
 import type { Clock } from '#api/kit/clock.ts';
 import type { Int64 } from '#api/kit/int64.ts';
 import type { Logger } from '#api/kit/logger.ts';
@@ -11,6 +11,7 @@ import type { CsiVolumes } from './csi.ts';
 import type { DevicePaths } from './device-paths.ts';
 import type { Expander } from './expansion.ts';
 import type { FlexDrivers } from './flex.ts';
+import type { LocalVolumes } from './local-volumes.ts';
 
 /** Returns a token for an audience (by default the API server) that is valid for a while.
  *  Rejects if none can be issued. */
@@ -18,6 +19,14 @@ export type AccountTokenOf = (
   pod: Pod,
   request: { readonly audience: string; readonly expirationSeconds: Int64 },
 ) => Promise<string>;
+
+/** @param volume of the pod; undefined if the pod does not define it */
+export type VolumeOperationDone = (
+  volume: Volume | undefined,
+  operation: 'mount' | 'unmount',
+  durationMs: number,
+  failed: boolean,
+) => void;
 
 /** Dependencies passed at start. */
 export interface VolumeHost {
@@ -35,6 +44,8 @@ export interface VolumeHost {
   readonly clock: Clock;
   readonly log: Logger;
   readonly vocabulary: Vocabulary;
+  /** Called after each setup and teardown of a volume. */
+  readonly operationDone?: VolumeOperationDone;
   /** Runs helper programs of the system. */
   readonly run?: RunProgram;
   /** Whether the helper programs of a source must exist before one of its volumes is set up. By default,
@@ -49,6 +60,8 @@ export interface VolumeHost {
   readonly emptyDirs?: EmptyDirOptions;
   /** Expands volumes whose claims have been expanded. Absent if no controller maintains claims. */
   readonly expander?: Expander;
+  /** Volumes that the agent created. Default: there are none. */
+  readonly localVolumes?: Pick<LocalVolumes, 'prepare'>;
   /** Allocatable amounts by resource name in base units (cores, bytes), for downward API defaults. */
   readonly allocatable: () => Readonly<Record<string, number>>;
 }

@@ -14,12 +14,12 @@ import type { NodeStatsParts } from '../node/node-stats.ts';
 import type { PodSubsystem } from '../pods/pods.ts';
 import type { RuntimeSubsystem } from '../runtime.ts';
 import type { ServerAccess } from './server-access.ts';
-import { servingTls } from './serving-tls.ts';
+import { measureServing, servingTls } from './serving-tls.ts';
 
 /** System log directory, served at `/logs/`. */
 const SYSTEM_LOGS = '/var/log';
 
-type NodeServerParts = Pick<PodSubsystem, 'manager' | 'probes'> &
+type NodeServerParts = Pick<PodSubsystem, 'manager' | 'probes' | 'localVolumes'> &
   Pick<CollectionSubsystem, 'collectedImages'>;
 
 /** @param access to the API server; undefined without one
@@ -57,7 +57,7 @@ export async function startNode(
 async function serverDeps(
   base: Base,
   runtimeSubsystem: RuntimeSubsystem,
-  { manager, probes, collectedImages }: NodeServerParts,
+  { manager, probes, localVolumes, collectedImages }: NodeServerParts,
   serverAccess: ServerAccess | undefined,
   stats: NodeStatsParts,
 ): Promise<NodeServerDeps> {
@@ -70,14 +70,17 @@ async function serverDeps(
   const { execSync } = createExecCalls({ runtime, clock });
   const { clientCAFile } = config.authentication.x509;
   const authorities = clientCAFile === '' ? undefined : await watchFiles({ clock, log }, [clientCAFile]);
+  const tls = await servingTls(base, serverAccess);
+  measureServing(base, tls);
   return {
     log: log.child({ component: 'server' }),
     health: createAgentHealth({ clock, waits: base.waits, runtimeWait: RUNTIME_WAIT }),
-    tls: await servingTls(base, serverAccess),
+    tls,
     clientAuthorities:
       authorities === undefined
         ? undefined
         : { text: () => authorities.texts().join('\n'), onChange: authorities.onChange },
+    localVolumes: serverAccess === undefined ? undefined : localVolumes,
     reviews: serverAccess === undefined ? undefined : reviewsOf(base, serverAccess.create),
     configz: () => configzBody(config),
     setVerbosity: base.setVerbosity,
