@@ -2,6 +2,8 @@
 import { parseWatchEvent } from '#agent/api-client/watch-events.ts';
 import { parseOomKill } from '#agent/cgroups/oom/kernel-message.ts';
 import { decideExecFailure } from '#agent/cli/commands/exec-failure.ts';
+import { parseCustomColumns } from '#agent/cli/output/custom-columns.ts';
+import { parseTemplate, renderTemplate } from '#agent/cli/output/jsonpath-template.ts';
 import { printable } from '#agent/cli/views/table.ts';
 import { matchesRegistryKey, matchPatternError } from '#agent/images/credentials.ts';
 import { parseDockerConfig } from '#agent/images/docker-config.ts';
@@ -53,6 +55,28 @@ export const AGENT_DRIVERS: readonly Driver[] = [
     run: decideExecFailure,
     frames: [['exec: "', '": permission denied']],
     pumps: ['exec: "0": ', 'exec a: ', 'executable file `a', '": stat ', ': '],
+  },
+  {
+    name: 'templates of output',
+    covers: ['agent/cli/output/jsonpath-template.ts'],
+    run: (text) => renderTemplate(parseTemplate(text), { items: [{ a: 1 }, { a: 2 }] }),
+    frames: [
+      ['{"', '"}'],
+      ['{range .items[*]}', '{end}'],
+      ['{.', '}'],
+    ],
+    pumps: ['{', '}', '{.a}', '{"a"}', '{range .items[*]}', '{end}', '\\', '{range', ' '],
+    fairNs: 1000,
+    longest: 16_384,
+  },
+  {
+    name: 'columns of output',
+    covers: ['agent/cli/output/custom-columns.ts'],
+    run: parseCustomColumns,
+    frames: [['A:', '']],
+    pumps: ['A:.a,', '[', ']', ',', 'A:', '.a'],
+    fairNs: 1000,
+    longest: 16_384,
   },
   {
     name: 'kernel messages',

@@ -4,7 +4,7 @@ import type { RemoteCommandResult } from '#cri/streaming/session.ts';
 import { fetchPods } from '../client/responses.ts';
 import { type Command, type CommandContext, defineCommand } from '../command.ts';
 import { UsageError } from '../errors.ts';
-import { findPod, parsePodName } from './find-pod.ts';
+import { findPod, parsePodName } from '../listing/find-pod.ts';
 import { chooseStreams, fetchSessionUrl, runSession, type SessionStreams } from './session.ts';
 
 export const command: Command = defineCommand({

@@ -5,9 +5,9 @@ import { ApiError } from '../client/api-client.ts';
 import { fetchPods } from '../client/responses.ts';
 import { type Command, type CommandContext, defineCommand } from '../command.ts';
 import { UsageError } from '../errors.ts';
+import { DEFAULT_NAMESPACE, findPod, parsePodName } from '../listing/find-pod.ts';
 import { attachTo } from './attach.ts';
 import { awaitEnd, awaitStart } from './await-container.ts';
-import { DEFAULT_NAMESPACE, findPod, parsePodName } from './find-pod.ts';
 import { chooseStreams, type SessionStreams } from './session.ts';
 
 const options = {

@@ -4,7 +4,7 @@ import { decodeManifestDocument } from '#api/schema/manifest.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { parseKindName } from '../../sources/applied/applied.ts';
 import { UsageError } from '../errors.ts';
-import { DEFAULT_NAMESPACE } from './find-pod.ts';
+import { DEFAULT_NAMESPACE } from '../listing/find-pod.ts';
 import type { ManifestText } from './manifest-files.ts';
 
 export interface ObjectName {

@@ -5,12 +5,12 @@ import { ApiError } from '../client/api-client.ts';
 import { fetchPods } from '../client/responses.ts';
 import { type Command, type CommandContext, defineCommand } from '../command.ts';
 import { CommandError, UsageError } from '../errors.ts';
+import { findPod } from '../listing/find-pod.ts';
+import { followPods } from '../listing/watch-pods.ts';
 import { podSource } from '../views/pod-rows.ts';
 import { printable } from '../views/table.ts';
 import { type ManifestTargets, manifestTargets, namedTargets, type ObjectName } from './delete-targets.ts';
-import { findPod } from './find-pod.ts';
 import { readManifests } from './manifest-files.ts';
-import { followPods } from './watch-pods.ts';
 
 const options = {
   filename: {

@@ -4,9 +4,9 @@ import type { Arguments } from '../args/arguments.ts';
 import { fetchPods } from '../client/responses.ts';
 import { type Command, defineCommand } from '../command.ts';
 import { UsageError } from '../errors.ts';
+import { findPod, parsePodName } from '../listing/find-pod.ts';
 import { printable } from '../views/table.ts';
 import { decideExecFailure } from './exec-failure.ts';
-import { findPod, parsePodName } from './find-pod.ts';
 import { chooseStreams, fetchSessionUrl, runSession } from './session.ts';
 
 const options = {

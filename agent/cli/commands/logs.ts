@@ -7,7 +7,7 @@ import { readLines } from '../client/json-lines.ts';
 import { fetchPods } from '../client/responses.ts';
 import { type Command, type CommandContext, defineCommand } from '../command.ts';
 import { UsageError } from '../errors.ts';
-import { findPod, parsePodName } from './find-pod.ts';
+import { findPod, parsePodName } from '../listing/find-pod.ts';
 
 const options = {
   follow: { type: 'boolean', short: 'f', help: 'follow the log' },

@@ -8,7 +8,7 @@ import { type PortPair, parsePortPair } from '../args/port-pairs.ts';
 import { fetchPods } from '../client/responses.ts';
 import { type Command, type CommandContext, defineCommand } from '../command.ts';
 import { CommandError, errorText, UsageError } from '../errors.ts';
-import { findPod, parsePodName } from './find-pod.ts';
+import { findPod, parsePodName } from '../listing/find-pod.ts';
 import { fetchSessionUrl } from './session.ts';
 
 const ADDRESS = '127.0.0.1';
