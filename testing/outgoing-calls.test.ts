@@ -70,6 +70,8 @@ const PLACES: Readonly<Record<string, Entry>> = {
   },
   'agent/api-client/transport.ts': { shownBy: 'agent/api-client/server-contact.ts' },
   'agent/cli/client/api-client.ts': { why: OF_COMMANDS },
+  'agent/cli/commands/edit.ts': { why: OF_COMMANDS },
+  'agent/cli/manifests/fetch-url.ts': { why: OF_COMMANDS },
   'agent/cli/terminal.ts': { why: OF_COMMANDS },
   'agent/dbus/connection.ts': { why: 'calls of the bus end after a time of their own, and are logged' },
   'agent/demo/agent-process.ts': { why: OF_COMMANDS },

@@ -44,7 +44,7 @@ describe('templates', () => {
     ['{range .items[*]}{.a}', /without \{end\}/],
     ['{"a" .b}', /not a single quoted text/],
     ['{.a[}', /expected/],
-    [`${'{range .a}'.repeat(9)}`, /nested too deeply/],
+    ['{range .a}'.repeat(9), /nested too deeply/],
     ['x'.repeat(16_385), /at most/],
   ])('%s is invalid', (text, message) => {
     expect(() => parseTemplate(text)).toThrow(message);
@@ -80,13 +80,16 @@ describe('templates', () => {
 
   test('any text is a template or an error', () => {
     const unit = constantFrom('{', '}', 'range ', 'end', '.a', '[*]', '"', "'", '\\', '$', '@', ' ');
+    const outcome = (text: string, value: unknown): unknown => {
+      try {
+        return typeof render(text, value);
+      } catch (thrown) {
+        return thrown instanceof JsonPathError ? 'string' : thrown;
+      }
+    };
     assert(
       property(string({ unit, maxLength: 20 }), jsonValue(), (text, value) => {
-        try {
-          expect(typeof render(text, value)).toBe('string');
-        } catch (thrown) {
-          expect(thrown).toBeInstanceOf(JsonPathError);
-        }
+        expect(outcome(text, value)).toBe('string');
       }),
     );
   });

@@ -24,41 +24,34 @@ export async function printObjects(
   objects: readonly ShownObject[],
   { single, headings }: PrintOptions,
 ): Promise<void> {
-  switch (format.kind) {
-    case 'name':
-      await out.write(objects.map((object) => `${shortName(object)}\n`).join(''));
-      return;
-    case 'custom-columns': {
-      const { columns } = format;
-      const rows = objects.map((object) => customRow(columns, object));
-      const table = formatTable(
-        columns.map(({ heading }) => heading),
-        rows,
-      );
-      await out.write(headings ? table : table.slice(table.indexOf('\n') + 1));
-      return;
-    }
-    default: {
-      const [first] = objects;
-      const list = { apiVersion: 'v1', kind: 'List', metadata: {}, items: objects };
-      await printData(out, format, single && first !== undefined ? first : list);
-    }
+  if (format.kind === 'name') {
+    await out.write(objects.map((object) => `${shortName(object)}\n`).join(''));
+    return;
   }
+  if (format.kind === 'custom-columns') {
+    const { columns } = format;
+    const rows = objects.map((object) => customRow(columns, object));
+    const table = formatTable(
+      columns.map(({ heading }) => heading),
+      rows,
+    );
+    await out.write(headings ? table : table.slice(table.indexOf('\n') + 1));
+    return;
+  }
+  const [first] = objects;
+  const list = { apiVersion: 'v1', kind: 'List', metadata: {}, items: objects };
+  await printData(out, format, single && first !== undefined ? first : list);
 }
 
 /** Prints a value in a format for programs. */
 export async function printData(out: Output, format: ObjectFormat, value: unknown): Promise<void> {
-  switch (format.kind) {
-    case 'jsonpath':
-      await out.write(renderTemplate(format.template, value));
-      return;
-    case 'yaml': {
-      const { formatYaml } = await import('#api/codec/yaml.ts');
-      await out.write(formatYaml(value));
-      return;
-    }
-    default:
-      await out.write(`${JSON.stringify(value, undefined, 2)}\n`);
+  if (format.kind === 'jsonpath') {
+    await out.write(renderTemplate(format.template, value));
+  } else if (format.kind === 'yaml') {
+    const { formatYaml } = await import('#api/codec/yaml.ts');
+    await out.write(formatYaml(value));
+  } else {
+    await out.write(`${JSON.stringify(value, undefined, 2)}\n`);
   }
 }
 

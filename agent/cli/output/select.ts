@@ -67,7 +67,8 @@ export function createSelector(
 /** The source of an event is selected by its component. */
 const pathOf = (field: string): string => (field === 'source' ? '.source.component' : `.${field}`);
 
-const fieldText = (value: unknown): string => (value === undefined ? '' : String(value));
+const fieldText = (value: unknown): string =>
+  typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
 
 function parsed<T>(option: string, parse: () => T): T {
   try {
