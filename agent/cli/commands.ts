@@ -18,6 +18,7 @@ const CONTAINERS: readonly Entry[] = [
   ['exec', 'run a command in a container', () => import('./commands/exec.ts')],
   ['attach', 'attach to the main process of a container', () => import('./commands/attach.ts')],
   ['debug', 'add a debugging container to a running pod', () => import('./commands/debug.ts')],
+  ['cp', 'copy files from or to a container', () => import('./commands/cp.ts')],
   ['port-forward', 'forward local ports to a pod', () => import('./commands/port-forward.ts')],
   ['restart', 'restart the containers of a pod', () => import('./commands/restart.ts')],
 ];

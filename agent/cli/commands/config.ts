@@ -50,6 +50,7 @@ interface ShownSetting {
 
 export const command: Command = {
   name: 'config',
+  help: HELP,
   async run(argv, context) {
     const { own, flags } = splitArguments(argv);
     const args = parseArguments(own, options);

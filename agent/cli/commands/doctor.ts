@@ -13,6 +13,7 @@ import { fetchWaits, textMember } from '../client/responses.ts';
 import { type Command, socketOf } from '../command.ts';
 import type { CliContext } from '../context.ts';
 import { renderHelp } from '../help.ts';
+import { cellPainter } from '../output/colors.ts';
 import { findingsText } from '../views/doctor-view.ts';
 import { printable } from '../views/table.ts';
 import { AGENT_OPTIONS, configOfFlags, isOfAgent, settingRows, splitArguments } from './agent-flags.ts';
@@ -44,6 +45,7 @@ type SettingTexts = ReadonlyMap<string, string>;
 
 export const command: Command = {
   name: 'doctor',
+  help: HELP,
   async run(argv, context) {
     const { own, flags } = splitArguments(argv);
     const args = parseArguments(own, options);
@@ -59,7 +61,9 @@ export const command: Command = {
     if (known.settings === undefined) return 1;
     const findings = await runChecks(known.agent, readSettings(known.settings), context);
     await context.out.write(
-      format === 'json' ? `${JSON.stringify({ findings }, undefined, 2)}\n` : findingsText(findings),
+      format === 'json'
+        ? `${JSON.stringify({ findings }, undefined, 2)}\n`
+        : findingsText(findings, cellPainter(context)),
     );
     return isSound(findings) ? 0 : 1;
   },
