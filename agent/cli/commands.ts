@@ -33,6 +33,15 @@ const MANIFESTS: readonly Entry[] = [
   ['delete', 'delete applied pods and objects', () => import('./commands/delete.ts')],
 ];
 
+const IMAGES: readonly Entry[] = [
+  ['images', 'list images', () => import('./commands/images.ts')],
+  ['pull', 'pull images', () => import('./commands/pull.ts')],
+  ['load', 'load images from archives', () => import('./commands/load.ts')],
+  ['save', 'write images to an archive', () => import('./commands/save.ts')],
+  ['rmi', 'remove images', () => import('./commands/rmi.ts')],
+  ['prune', 'remove unused images', () => import('./commands/prune.ts')],
+];
+
 const NODE: readonly Entry[] = [
   ['config', 'show the effective configuration and its origins', () => import('./commands/config.ts')],
   ['doctor', 'check what this node supports and what it lacks', () => import('./commands/doctor.ts')],
@@ -62,6 +71,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
   group('See', VIEWS),
   group('Work with containers', CONTAINERS),
   group('Manage manifests', MANIFESTS),
+  group('Manage images', IMAGES),
   group('Manage the node', NODE),
 ];
 

@@ -42,7 +42,7 @@ async function dispatch(name: string, argv: readonly string[], context: CliConte
 
 /** Commands for scripts, which the help does not list. */
 const HIDDEN: readonly CommandEntry[] = [
-  { name: 'complete', summary: 'complete a command line', load: () => import('./commands/complete.ts') },
+  { name: 'complete', summary: 'complete a command line', load: () => import('./complete.ts') },
 ];
 
 async function findCommand(name: string): Promise<CommandEntry> {

@@ -5,12 +5,12 @@ import { asError, hasCode } from '#api/kit/errno.ts';
 import type { Arguments } from '../args/arguments.ts';
 import { fetchPods } from '../client/responses.ts';
 import { type Command, type CommandContext, defineCommand } from '../command.ts';
+import { chooseStreams, fetchSessionUrl, runSession, type SessionStreams } from '../containers/session.ts';
 import { type ExecSettings, invalidVariable, wrapCommand } from '../containers/wrap-command.ts';
 import { ExitError, UsageError } from '../errors.ts';
 import { findPod, parsePodName } from '../listing/find-pod.ts';
 import { printable } from '../views/table.ts';
 import { decideExecFailure } from './exec-failure.ts';
-import { chooseStreams, fetchSessionUrl, runSession, type SessionStreams } from './session.ts';
 
 const options = {
   stdin: { type: 'boolean', short: 'i', help: 'pass standard input to the container' },

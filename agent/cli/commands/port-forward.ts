@@ -7,9 +7,9 @@ import { forwardConnection } from '#cri/streaming/port-forward.ts';
 import { type PortPair, parsePortPair } from '../args/port-pairs.ts';
 import { fetchPods } from '../client/responses.ts';
 import { type Command, type CommandContext, defineCommand } from '../command.ts';
+import { fetchSessionUrl } from '../containers/session.ts';
 import { CommandError, errorText, UsageError } from '../errors.ts';
 import { findPod, parsePodName } from '../listing/find-pod.ts';
-import { fetchSessionUrl } from './session.ts';
 
 const DEFAULT_ADDRESS = '127.0.0.1';
 
@@ -48,7 +48,7 @@ export const command: Command = defineCommand({
 });
 
 /** @throws UsageError for anything but IP addresses and localhost, whose meaning could change */
-export function parseAddresses(texts: readonly string[]): readonly string[] {
+function parseAddresses(texts: readonly string[]): readonly string[] {
   const given = texts.flatMap((text) => text.split(','));
   const addresses = given.map((text) => (text === 'localhost' ? DEFAULT_ADDRESS : text));
   const invalid = addresses.find((text) => isIP(text) === 0);

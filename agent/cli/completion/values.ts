@@ -12,11 +12,12 @@ const TIMEOUT_MS = 3000;
 
 export async function fetchCandidates(
   api: LocalApi,
+  imageNames: () => Promise<readonly string[]>,
   completion: Extract<Completion, { kind: 'values' }>,
 ): Promise<readonly Candidate[]> {
   const { prefix } = completion;
   try {
-    const names = await fetchNames(api, completion);
+    const names = completion.source === 'images' ? await imageNames() : await fetchNames(api, completion);
     return [...new Set(names)].map((name) => ({ text: `${prefix}${name}`, description: '' }));
   } catch {
     return [];
@@ -46,12 +47,7 @@ async function fetchNames(
         .filter((object) => textMember(object, 'kind') === kind)
         .map(({ metadata }) => (isObject(metadata) ? textMember(metadata, 'name') : ''));
     }
-    case 'images': {
-      const items = listMember(await api.json({ path: ['images'], signal }), 'images').filter(isObject);
-      return items.flatMap(({ repoTags }) =>
-        Array.isArray(repoTags) ? repoTags.filter((tag) => typeof tag === 'string') : [],
-      );
-    }
+    case 'images':
     case 'files':
       return [];
     default:

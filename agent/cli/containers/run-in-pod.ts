@@ -3,8 +3,8 @@ import type { Pod } from '#api/gen/core-v1.ts';
 import { RemoteCommandError, StreamingError } from '#cri/streaming/errors.ts';
 import { execStream } from '#cri/streaming/remote-command.ts';
 import type { CommandContext } from '../command.ts';
-import { fetchSessionUrl } from '../commands/session.ts';
 import { CommandError } from '../errors.ts';
+import { fetchSessionUrl } from './session.ts';
 
 export interface PodCommand {
   readonly pod: Pod;

@@ -1,10 +1,11 @@
 /** `nodeagent complete`: candidates for the completion scripts. Not listed in the help. */
-import { type Command, defineCommand } from '../command.ts';
-import { COMMANDS } from '../commands.ts';
-import { decideCompletion } from '../completion/complete.ts';
-import { fetchCandidates } from '../completion/values.ts';
-import { splitWords } from '../completion/words.ts';
-import { printable } from '../views/table.ts';
+import { type Command, type CommandContext, defineCommand } from './command.ts';
+import { COMMANDS } from './commands.ts';
+import { decideCompletion } from './completion/complete.ts';
+import { fetchCandidates } from './completion/values.ts';
+import { splitWords } from './completion/words.ts';
+import { openImageRuntime } from './images/image-runtime.ts';
+import { printable } from './views/table.ts';
 
 export const command: Command = defineCommand({
   name: 'complete',
@@ -12,7 +13,8 @@ export const command: Command = defineCommand({
   usage: ['LINE'],
   options: {},
   examples: [],
-  async run(args, { api, out }) {
+  async run(args, context) {
+    const { api, out } = context;
     const words = splitWords(args.positionals[0] ?? '');
     const entry = COMMANDS.find(({ name }) => name === words.before[0]);
     const used =
@@ -25,7 +27,9 @@ export const command: Command = defineCommand({
     const candidates =
       completion.kind === 'fixed'
         ? completion.candidates
-        : (await fetchCandidates(api, completion)).filter(({ text }) => text.startsWith(words.current));
+        : (await fetchCandidates(api, () => imageNames(context), completion)).filter(({ text }) =>
+            text.startsWith(words.current),
+          );
     const lines = candidates.map(
       ({ text, description }) => `${printable(text)}\t${printable(description)}\n`,
     );
@@ -36,3 +40,9 @@ export const command: Command = defineCommand({
 
 const helpOf = (name: string | undefined) =>
   name === 'help' ? { name, summary: 'show help', options: {} } : undefined;
+
+async function imageNames(context: CommandContext): Promise<readonly string[]> {
+  await using runtime = await openImageRuntime(undefined, context);
+  const { images } = await runtime.connection.images.listImages({}, { signal: context.signal });
+  return images.flatMap(({ repoTags }) => repoTags);
+}
