@@ -83,6 +83,7 @@ const PLACES: Readonly<Record<string, Entry>> = {
   'agent/runtime/connection-holder.ts': { why: 'the program waits for the agent, never the agent for it' },
   'agent/runtime/lost-sandboxes.ts': { why: 'a socket of this machine takes or refuses at once' },
   'agent/runtime/managed/containerd.ts': { why: OF_COMMANDS },
+  'agent/runtime/managed/ctr.ts': { why: OF_COMMANDS },
   'agent/runtime/managed/images.ts': { why: OF_COMMANDS },
   'agent/runtime/managed/purge.ts': { why: OF_COMMANDS },
   'agent/runtime/managed/socket-probe.ts': { why: OF_COMMANDS },

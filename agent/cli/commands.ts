@@ -18,6 +18,7 @@ const CONTAINERS: readonly Entry[] = [
   ['exec', 'run a command in a container', () => import('./commands/exec.ts')],
   ['attach', 'attach to the main process of a container', () => import('./commands/attach.ts')],
   ['debug', 'add a debugging container to a running pod', () => import('./commands/debug.ts')],
+  ['cp', 'copy files from or to a container', () => import('./commands/cp.ts')],
   ['port-forward', 'forward local ports to a pod', () => import('./commands/port-forward.ts')],
   ['restart', 'restart the containers of a pod', () => import('./commands/restart.ts')],
 ];
@@ -30,6 +31,15 @@ const MANIFESTS: readonly Entry[] = [
   ['patch', 'change fields of an applied object', () => import('./commands/patch.ts')],
   ['wait', 'wait until pods meet a condition', () => import('./commands/wait.ts')],
   ['delete', 'delete applied pods and objects', () => import('./commands/delete.ts')],
+];
+
+const IMAGES: readonly Entry[] = [
+  ['images', 'list images', () => import('./commands/images.ts')],
+  ['pull', 'pull images', () => import('./commands/pull.ts')],
+  ['load', 'load images from archives', () => import('./commands/load.ts')],
+  ['save', 'write images to an archive', () => import('./commands/save.ts')],
+  ['rmi', 'remove images', () => import('./commands/rmi.ts')],
+  ['prune', 'remove unused images', () => import('./commands/prune.ts')],
 ];
 
 const NODE: readonly Entry[] = [
@@ -61,6 +71,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
   group('See', VIEWS),
   group('Work with containers', CONTAINERS),
   group('Manage manifests', MANIFESTS),
+  group('Manage images', IMAGES),
   group('Manage the node', NODE),
 ];
 

@@ -40,8 +40,13 @@ async function dispatch(name: string, argv: readonly string[], context: CliConte
   return command.run(argv, context);
 }
 
+/** Commands for scripts, which the help does not list. */
+const HIDDEN: readonly CommandEntry[] = [
+  { name: 'complete', summary: 'complete a command line', load: () => import('./complete.ts') },
+];
+
 async function findCommand(name: string): Promise<CommandEntry> {
-  const found = COMMANDS.find((entry) => entry.name === name);
+  const found = [...COMMANDS, ...HIDDEN].find((entry) => entry.name === name);
   if (found !== undefined) return found;
   const { suggestion } = await import('#api/kit/suggest.ts');
   const names = COMMANDS.map((entry) => entry.name);

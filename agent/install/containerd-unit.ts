@@ -1,18 +1,20 @@
 /** Helper commands of the units: `prepare` writes the containerd configuration, `load-images` imports the
- *  local images, `stop-pods` stops the pods when the machine shuts down. */
+ *  local images and the archives of the administrator, `stop-pods` stops the pods when the machine shuts down. */
 import { pino } from 'pino';
+import { importArchives } from '#agent/runtime/managed/archives.ts';
 import { buildLocalImages, importImages } from '#agent/runtime/managed/images.ts';
 import { containerdLayout } from '#agent/runtime/managed/layout.ts';
 import { PAUSE_IMAGE } from '#agent/runtime/managed/local-images.ts';
 import { prepareContainerd } from '#agent/runtime/managed/prepare.ts';
 import { findRuntimePrograms } from '#agent/runtime/managed/programs.ts';
 import type { Logger } from '#api/kit/logger.ts';
-import { INSTALLED_CONTAINERD } from './paths.ts';
+import { INSTALLED_CONTAINERD, installPaths } from './paths.ts';
 import { stopPods } from './stop-pods.ts';
 
 const log: Logger = pino({ base: null, level: 'info' });
 
 const { networkName, socketPath } = INSTALLED_CONTAINERD;
+const paths = installPaths();
 
 const COMMANDS: ReadonlyMap<string, () => Promise<unknown>> = new Map<string, () => Promise<unknown>>([
   [
@@ -24,9 +26,16 @@ const COMMANDS: ReadonlyMap<string, () => Promise<unknown>> = new Map<string, ()
         networkName,
         sandboxImage: PAUSE_IMAGE,
         systemdCgroup: false,
+        registryDir: paths.registries,
       }),
   ],
-  ['load-images', async () => importImages(await buildLocalImages(), { socketPath, log })],
+  [
+    'load-images',
+    async () => {
+      await importImages(await buildLocalImages(), { socketPath, log });
+      await importArchives({ folder: paths.images, recordPath: paths.pinned, socketPath, log });
+    },
+  ],
   ['stop-pods', () => stopPods({ endpoint: `unix://${socketPath}`, log })],
 ]);
 

@@ -5,6 +5,7 @@ import { type Command, type CommandContext, defineCommand } from '../command.ts'
 import { UsageError } from '../errors.ts';
 import { findPod, parsePodName } from '../listing/find-pod.ts';
 import { followEvents, printEventTable } from '../listing/watch-events.ts';
+import { cellPainter } from '../output/colors.ts';
 import { OUTPUT_HELP, parseOutputFormat } from '../output/output-format.ts';
 import { printObjects } from '../output/print.ts';
 import { createSelector } from '../output/select.ts';
@@ -52,7 +53,7 @@ export const command: Command = defineCommand({
       return 0;
     }
     const rows = found.map((event) => eventRow(event, clock.now()));
-    const table = formatTable(EVENT_HEADINGS, rows);
+    const table = formatTable(EVENT_HEADINGS, rows, cellPainter(context));
     if (rows.length === 0) await out.write('no events\n');
     else await out.write(headings ? table : table.slice(table.indexOf('\n') + 1));
     return 0;

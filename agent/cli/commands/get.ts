@@ -5,8 +5,9 @@ import { fetchListed, type Listed } from '../listing/lists.ts';
 import { LIST_OPTIONS, type ListOptions, readListOptions } from '../listing/options.ts';
 import { type GetTarget, parseTargets } from '../listing/targets.ts';
 import { watchListed } from '../listing/watch.ts';
+import { cellPainter } from '../output/colors.ts';
 import { printObjects } from '../output/print.ts';
-import { formatTable } from '../views/table.ts';
+import { formatTable, type PaintCell } from '../views/table.ts';
 
 export const command: Command = defineCommand({
   name: 'get',
@@ -49,8 +50,9 @@ async function printLists(
   lists: readonly Listed[],
   targets: readonly GetTarget[],
   { format, headings }: ListOptions,
-  { out }: CommandContext,
+  context: CommandContext,
 ): Promise<void> {
+  const { out } = context;
   if (format.kind !== 'table') {
     const objects = lists.flatMap((list) => list.objects);
     const single = targets.length === 1 && targets[0]?.names.length === 1;
@@ -64,19 +66,26 @@ async function printLists(
     return;
   }
   const several = lists.length > 1;
-  await out.write(shown.map((list) => tableText(list, several, headings)).join('\n'));
+  const paint = cellPainter(context);
+  await out.write(shown.map((list) => tableText(list, { several, headings, paint })).join('\n'));
 }
 
 const EMPTY: Readonly<Record<string, string>> = { Pod: 'no pods\n', Event: 'no events\n' };
 const emptyText = (kind: string): string => EMPTY[kind] ?? `no ${kind} objects\n`;
 
-/** Names have the type in front if several types are shown. */
-function tableText({ kind, headings, rows }: Listed, several: boolean, withHeadings: boolean): string {
+interface TableOptions {
+  /** Several types are shown: names have the type in front. */
+  readonly several: boolean;
+  readonly headings: boolean;
+  readonly paint: PaintCell | undefined;
+}
+
+function tableText({ kind, headings, rows }: Listed, options: TableOptions): string {
   const column = headings.indexOf('NAME');
   const cells =
-    several && column >= 0
+    options.several && column >= 0
       ? rows.map((row) => row.with(column, `${kind.toLowerCase()}/${row[column] ?? ''}`))
       : rows;
-  const table = formatTable(headings, cells);
-  return withHeadings ? table : table.slice(table.indexOf('\n') + 1);
+  const table = formatTable(headings, cells, options.paint);
+  return options.headings ? table : table.slice(table.indexOf('\n') + 1);
 }

@@ -5,6 +5,7 @@ import { UsageError } from '../errors.ts';
 import { fetchListed } from '../listing/lists.ts';
 import { LIST_OPTIONS, readListOptions } from '../listing/options.ts';
 import { watchListed } from '../listing/watch.ts';
+import { cellPainter } from '../output/colors.ts';
 import { printObjects } from '../output/print.ts';
 import { formatProblems, formatWaits } from '../views/problem-lines.ts';
 import { formatTable } from '../views/table.ts';
@@ -37,7 +38,7 @@ export const command: Command = defineCommand({
       await printObjects(out, format, list.objects, { single: false, headings });
       return 0;
     }
-    const table = formatTable(list.headings, list.rows);
+    const table = formatTable(list.headings, list.rows, cellPainter(context));
     if (list.rows.length === 0)
       await out.write(namespace === undefined ? 'no pods\n' : `no pods in ${namespace}\n`);
     else await out.write(headings ? table : table.slice(table.indexOf('\n') + 1));

@@ -59,7 +59,9 @@ export async function* readManifests(
   for (const name of names) {
     if (isUrl(name)) {
       const stream = await openUrl(name, { caFile, cwd, signal });
-      yield { name: name.replace(/\?.*$/, ''), text: await readAll(name.replace(/\?.*$/, ''), stream) };
+      // A query may contain a token.
+      const [shown = name] = name.split('?', 1);
+      yield { name: shown, text: await readAll(shown, stream) };
       continue;
     }
     if (name === '-') yield { name: 'standard input', text: await readAll('standard input', input.read()) };

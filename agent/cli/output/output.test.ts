@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { UsageError } from '../errors.ts';
+import { formatTable } from '../views/table.ts';
+import { cellPainter } from './colors.ts';
 import { customRow, parseCustomColumns } from './custom-columns.ts';
 import { parseRelaxedPath } from './jsonpath-template.ts';
 import { parseDataFormat, parseOutputFormat } from './output-format.ts';
@@ -127,5 +129,36 @@ describe('selectors', () => {
   ])('%j is invalid', (texts, message) => {
     expect(() => createSelector('Pod', texts)).toThrow(UsageError);
     expect(() => createSelector('Pod', texts)).toThrow(message);
+  });
+});
+
+describe('colors', () => {
+  const terminal = () => ({ columns: 80, rows: 24 });
+  const write = () => Promise.resolve();
+
+  test.each([
+    [{ write, terminal }, {}, true],
+    [{ write }, {}, false],
+    [{ write, terminal }, { NO_COLOR: '1' }, false],
+    [{ write, terminal }, { NO_COLOR: '', TERM: 'dumb' }, false],
+    [{ write }, { FORCE_COLOR: '1' }, true],
+    [{ write }, { FORCE_COLOR: '1', NO_COLOR: '1' }, false],
+  ])('%j with %j: %s', (out, env, expected) => {
+    expect(cellPainter({ out, env }) !== undefined).toBe(expected);
+  });
+
+  test('colors change no width, and cells stay printable', () => {
+    const paint = cellPainter({ out: { write, terminal }, env: {} });
+    const table = formatTable(
+      ['NAME', 'STATUS', 'AGE'],
+      [
+        ['web', 'Running', '1s'],
+        ['\u001b[2J', 'Error', '2s'],
+      ],
+      paint,
+    );
+    expect(table).toBe(
+      'NAME      STATUS    AGE\nweb       \u001B[32mRunning\u001B[39m   1s\n\\x1b[2J   \u001B[31mError\u001B[39m     2s\n',
+    );
   });
 });

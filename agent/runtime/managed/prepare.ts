@@ -15,6 +15,8 @@ export interface PrepareOptions {
   readonly networkName: string;
   readonly sandboxImage: string;
   readonly systemdCgroup: boolean;
+  /** Directory of registry settings; see the containerd configuration. */
+  readonly registryDir?: string | undefined;
 }
 
 /** A larger log is rotated at start, in bytes. */
@@ -42,6 +44,7 @@ export async function prepareContainerd(options: PrepareOptions): Promise<boolea
       cniConfDir: layout.cniConfDir,
       restrictOomScoreAdj: !(await mayLowerOomScore()),
       systemdCgroup: options.systemdCgroup,
+      registryDir: options.registryDir,
     }),
   );
 }
