@@ -3,6 +3,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { renderCliReference } from '#agent/cli/reference.ts';
 import { renderControllersPage } from '#plane/controllers/docs.ts';
 import { renderVolumesPage } from '#volumes/sources/docs.ts';
 import { readArguments } from './arguments.ts';
@@ -56,7 +57,8 @@ function controllerFile(name: string): string {
   return found;
 }
 
-const pages = (): readonly GeneratedFile[] => [
+const pages = async (): Promise<readonly GeneratedFile[]> => [
+  { path: 'docs/cli.md', text: await renderCliReference() },
   { path: 'docs/volumes.md', text: renderVolumesPage() },
   { path: 'docs/layers.md', text: renderLayersPage() },
   { path: 'docs/controllers.md', text: renderControllersPage(controllerFile) },
@@ -68,12 +70,12 @@ Writes every generated source file from the tables.
   --check   compare only; fail if a file is out of date
 `;
 
-function main(): void {
+async function main(): Promise<void> {
   const { values } = readArguments('gen', USAGE, () =>
     parseArgs({ options: { check: { type: 'boolean' } } }),
   );
   const stale: string[] = [];
-  for (const file of [...apiTypeFiles(), ...protoFiles(), ...agentConfigFiles(), ...pages()]) {
+  for (const file of [...apiTypeFiles(), ...protoFiles(), ...agentConfigFiles(), ...(await pages())]) {
     const target = join(root, file.path);
     if (values.check === true) {
       if (!existsSync(target) || readFileSync(target, 'utf8') !== file.text) stale.push(file.path);
@@ -88,4 +90,4 @@ function main(): void {
   }
 }
 
-main();
+await main();
