@@ -27,7 +27,7 @@ import { type Core, createCore } from './wiring/core.ts';
 import { type CustomResources, createCustomResources } from './wiring/custom.ts';
 import { openEncryption } from './wiring/encryption.ts';
 import { runLed } from './wiring/leader.ts';
-import { createNodes, nodeClientName } from './wiring/nodes.ts';
+import { createNodes, type Nodes, nodeClientName } from './wiring/nodes.ts';
 import { startScheduler } from './wiring/scheduler.ts';
 import { createServer, type Server } from './wiring/server.ts';
 import { openStore, storeName } from './wiring/store.ts';
@@ -123,7 +123,7 @@ export async function startServer(
   reached.at = url;
   const platconfigFile = await maintainPlatconfig(config.dataDir, identity, url, log);
   const working = new AbortController();
-  const parts = { flows: server.flows, aggregation, custom, port, observeUpdate };
+  const parts = { flows: server.flows, aggregation, custom, nodes, port, observeUpdate };
   const work = runBackground(core, parts, beginning, working.signal);
   work.catch((thrown: unknown) => failed.reject(thrown));
   const rest = undo.move();
@@ -155,6 +155,7 @@ interface BackgroundParts {
   readonly flows: Server['flows'];
   readonly aggregation: Aggregation | undefined;
   readonly custom: CustomResources;
+  readonly nodes: Nodes;
   readonly port: number;
   readonly observeUpdate: UpdateObserver | undefined;
 }
@@ -171,13 +172,19 @@ function kubernetesServiceOf({ config, ...core }: Core, port: number): Kubernete
 /** Starts the background work. `beginning` resolves once the bootstrap objects exist. */
 async function runBackground(
   core: Core,
-  { flows, aggregation, custom, port, observeUpdate }: BackgroundParts,
+  { flows, aggregation, custom, nodes, port, observeUpdate }: BackgroundParts,
   beginning: Beginning,
   signal: AbortSignal,
 ): Promise<void> {
   const { registry, verbs, vocabulary, access } = core;
   const kubernetesService = kubernetesServiceOf(core, port);
-  const sources = { port, otherContent: aggregation?.content, observeUpdate };
+  const sources = {
+    port,
+    otherContent: aggregation?.content,
+    collector: nodes.collector,
+    aggregated: aggregation?.autoscaling,
+    observeUpdate,
+  };
   const control = (until: AbortSignal): Promise<void> => runControllers(core, sources, until);
   const beginAndControl = async (): Promise<void> => {
     await createBootstrapObjects({ registry, verbs, vocabulary }, access.rbac !== undefined, signal);

@@ -1,4 +1,4 @@
-/** Reporter of all runs: records how long each test file took. */
+/** Reporter of all runs: records how long each test file took, and whether it failed. */
 import { relative } from 'node:path';
 import type { Reporter, TestModule } from 'vitest/node';
 import { type Duration, ROOT, recordDurations } from './durations.ts';
@@ -13,6 +13,7 @@ export default class DurationReporter implements Reporter {
       file: relative(ROOT, module.moduleId),
       ms: duration + collectDuration + setupDuration,
       endedMs: Date.now(),
+      hasFailed: !module.ok(),
     });
   }
 

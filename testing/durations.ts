@@ -1,5 +1,5 @@
-/** Durations of the test files in past runs, stored in `.cache/`: for the list of the slowest files, and to choose those
- *  that fit into a time. */
+/** Durations and outcomes of the test files in past runs, stored in `.cache/`: for the list of the slowest files, to choose
+ *  those that fit into a time, and to repeat those that failed. */
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ofRound } from './rounds.ts';
@@ -12,7 +12,10 @@ export interface Duration {
   readonly ms: number;
   /** When it ended, in ms since 1970. */
   readonly endedMs: number;
+  readonly hasFailed: boolean;
 }
+
+const FAILED = 'failed';
 
 const FOLDER = join(ROOT, '.cache');
 const path = (): string =>
@@ -20,14 +23,22 @@ const path = (): string =>
 
 export const formatDurations = (durations: readonly Duration[]): string =>
   durations
-    .map(({ project, file, ms, endedMs }) => `${project}\t${file}\t${Math.round(ms)}\t${endedMs}\n`)
+    .map(({ project, file, ms, endedMs, hasFailed }) =>
+      [project, file, Math.round(ms), endedMs, ...(hasFailed ? [FAILED] : [])].join('\t').concat('\n'),
+    )
     .join('');
 
 /** Returns the durations of a text; other lines are ignored. */
 export function parseDurations(text: string): readonly Duration[] {
   return text.split('\n').flatMap((line) => {
-    const [project = '', file = '', ms = '', endedMs = ''] = line.split('\t');
-    const duration = { project, file, ms: Number(ms), endedMs: Number(endedMs) };
+    const [project = '', file = '', ms = '', endedMs = '', outcome] = line.split('\t');
+    const duration = {
+      project,
+      file,
+      ms: Number(ms),
+      endedMs: Number(endedMs),
+      hasFailed: outcome === FAILED,
+    };
     return file !== '' && endedMs !== '' && Number.isFinite(duration.ms + duration.endedMs) ? [duration] : [];
   });
 }
@@ -61,3 +72,14 @@ export const slowestSince = (
     .filter(({ endedMs }) => endedMs >= sinceMs)
     .toSorted((a, b) => b.ms - a.ms)
     .slice(0, count);
+
+/** Returns the files of a project that failed at that time or later. */
+export const failedSince = (
+  durations: readonly Duration[],
+  project: string,
+  sinceMs: number,
+): readonly string[] =>
+  durations
+    .filter((each) => each.hasFailed && each.project === project && each.endedMs >= sinceMs)
+    .map(({ file }) => file)
+    .toSorted();

@@ -12,6 +12,7 @@ import { unknownControllers } from '../controllers/names.ts';
 import { authenticationErrors, authenticationWarnings } from './authentication-errors.ts';
 import { certificateErrors } from './certificate-errors.ts';
 import type { Setting } from './groups/setting.ts';
+import { nodeRangeErrors } from './node-ranges.ts';
 import { SETTINGS, type ServerConfig } from './settings.ts';
 
 export class ConfigError extends Error {
@@ -108,12 +109,22 @@ function crossErrors(config: ServerConfig): readonly string[] {
   if (config.auditPolicyFile !== '' && config.auditLogPath === '' && config.auditWebhookConfigFile === '') {
     errors.push('--audit-policy-file has no effect without --audit-log-path or --audit-webhook-config-file');
   }
+  errors.push(...nodeRangeErrors(config));
   errors.push(...authenticationErrors(config));
   errors.push(...authorizationErrors(config));
   errors.push(...gateErrors(config.featureGates));
   errors.push(...pluginErrors(config.enableAdmissionPlugins, config.disableAdmissionPlugins));
   for (const word of unknownControllers(config.controllers)) {
     errors.push(`--controllers: ${JSON.stringify(word)} names no controller`);
+  }
+  if (!/^\d{1,9}(\.\d{1,9})?$/.test(config.horizontalPodAutoscalerTolerance)) {
+    const given = JSON.stringify(config.horizontalPodAutoscalerTolerance);
+    errors.push(
+      `--horizontal-pod-autoscaler-tolerance: ${given} is not a number from 0; use one such as 0.1`,
+    );
+  }
+  if (config.horizontalPodAutoscalerSyncPeriod === 0) {
+    errors.push('--horizontal-pod-autoscaler-sync-period: must be greater than 0');
   }
   if (config.serviceClusterIpRange.length > 2) {
     errors.push('--service-cluster-ip-range: at most two ranges, one of each family');

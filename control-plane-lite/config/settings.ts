@@ -5,6 +5,7 @@ import { API, type ApiConfig } from './groups/api.ts';
 import { AUDIT, type AuditConfig } from './groups/audit.ts';
 import { AUTHENTICATION, type AuthenticationConfig } from './groups/authentication.ts';
 import { AUTHORIZATION, type AuthorizationConfig } from './groups/authorization.ts';
+import { AUTOSCALING, type AutoscalingConfig } from './groups/autoscaling.ts';
 import { CERTIFICATES, type CertificateConfig } from './groups/certificates.ts';
 import { ENCRYPTION, type EncryptionConfig } from './groups/encryption.ts';
 import { NODES, type NodesConfig } from './groups/nodes.ts';
@@ -23,6 +24,7 @@ export interface ServerConfig
     AuthorizationConfig,
     CertificateConfig,
     NodesConfig,
+    AutoscalingConfig,
     OperationConfig,
     AuditConfig,
     EncryptionConfig {}
@@ -36,6 +38,7 @@ export const SETTINGS: SettingsOf<ServerConfig> = {
   ...AUTHORIZATION,
   ...CERTIFICATES,
   ...NODES,
+  ...AUTOSCALING,
   ...OPERATION,
   ...AUDIT,
   ...ENCRYPTION,

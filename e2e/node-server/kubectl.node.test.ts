@@ -4,6 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
+import type { ContainerState } from '#api/gen/core-v1.ts';
 import { eventually } from '../../testing/wait.ts';
 import { IMAGE, pod as manifest, sh, WAIT } from '../lifecycle/support.ts';
 import type { Body } from '../plane/support.ts';
@@ -169,6 +170,10 @@ describe('through the proxy', () => {
   });
 });
 
+/** Whether the runtime was asked to start it, so that its pod has a sandbox. */
+const hasFailedToStart = (state: ContainerState | undefined): boolean =>
+  state?.terminated !== undefined || /Error|BackOff/.test(state?.waiting?.reason ?? '');
+
 describe('what the agent refuses', () => {
   /** Its program is not there, so its only container never runs. */
   let broken: string;
@@ -177,7 +182,7 @@ describe('what the agent refuses', () => {
     await node.agent().put('broken.json', manifest('broken', { containers: [container] }));
     const found = await node
       .agent()
-      .waitFor('broken', ({ status }) => status?.containerStatuses?.[0]?.state?.running === undefined);
+      .waitFor('broken', ({ status }) => hasFailedToStart(status?.containerStatuses?.[0]?.state));
     broken = found.metadata?.name ?? '';
     const path = '/api/v1/namespaces/default/pods';
     await node.plane.post(path, { metadata: { name: broken }, spec: { ...found.spec, nodeName: 'n1' } });

@@ -33,6 +33,8 @@ interface Receiver extends AsyncDisposable {
   lists(): Promise<readonly List[]>;
   /** Responds with this status from now on. */
   respondWith(status: number): Promise<void>;
+  /** Responds with this status to so many requests. */
+  fail(status: number, times: number): Promise<void>;
 }
 
 async function startReceiver(): Promise<Receiver> {
@@ -76,9 +78,10 @@ current-context: x
         .map((line) => JSON.parse(line) as List);
     },
     async respondWith(status) {
-      if (status === 200) await rm(at('status'), { force: true });
-      else await writeFile(at('status'), String(status));
+      if (status === 200) await rm(at('statuses'), { force: true });
+      else await writeFile(at('statuses'), `${status} *`);
     },
+    fail: (status, times) => writeFile(at('statuses'), `${status}\n`.repeat(times)),
     async [Symbol.asyncDispose]() {
       const exited = once(child, 'exit');
       child.kill('SIGKILL');
@@ -131,9 +134,8 @@ test('events arrive in batches, and truncated where they are too large', async (
 test('a service that fails for a while loses nothing', async () => {
   await using receiver = await startReceiver();
   await using plane = await start(receiver, '--audit-webhook-batch-max-wait=10ms');
-  await receiver.respondWith(500);
+  await receiver.fail(500, 3);
   expect((await create(plane, 'a')).status).toBe(201);
-  await receiver.respondWith(200);
   expect(await eventually(async () => (await stagesOf(receiver)).length === 2)).toBe(true);
 }, 60_000);
 

@@ -1,7 +1,7 @@
 /** Prints test files, one per line, for `scripts/run.sh`; remarks go to the standard error. */
 import { parseArgs } from 'node:util';
 import { readArguments } from '../../scripts/arguments.ts';
-import { readDurations, slowestSince } from '../durations.ts';
+import { failedSince, readDurations, slowestSince } from '../durations.ts';
 import { dependentsOf, type Selection, selectWithin } from './affected.ts';
 import { readDependencies } from './dependencies.ts';
 
@@ -66,11 +66,17 @@ function printSlowest(sinceSeconds: number): void {
     console.log(`${(ms / 1000).toFixed(1).padStart(7)}  ${project}  ${file}`);
 }
 
+function printFailed(project: string, sinceSeconds: number): void {
+  for (const file of failedSince(readDurations(), project, sinceSeconds * 1000)) console.log(file);
+}
+
 const USAGE = `node testing/selection/main.ts COMMAND
 
 Prints test files, one per line.
   changed FILES…    those that the changed files can affect and that fit into a minute
   long              those that have a long round
+  failed PROJECT SECONDS
+                    those of the project that failed since that time in seconds since 1970
   slowest SECONDS   the 20 slowest since that time in seconds since 1970, as a table
 `;
 
@@ -81,6 +87,8 @@ function commandOf([command = '', ...rest]: readonly string[]): () => void {
       return () => printChanged(rest);
     case 'long':
       return printLong;
+    case 'failed':
+      return () => printFailed(rest[0] ?? '', Number(rest[1]));
     case 'slowest':
       return () => printSlowest(Number(rest[0]));
     default:

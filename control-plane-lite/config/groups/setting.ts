@@ -17,6 +17,7 @@ type Group =
   | 'API'
   | 'Limits'
   | 'Nodes'
+  | 'Autoscaling'
   | 'Audit'
   | 'Other';
 
