@@ -7,8 +7,8 @@ import { AGENT_VERSION } from '../../version.ts';
 import { type Command, defineCommand } from '../command.ts';
 import { formatHeader, padded } from '../containers/tar-header.ts';
 import { CommandError, UsageError } from '../errors.ts';
-import { collectReports } from '../support/collect.ts';
 import { createRedactor } from '../support/redact.ts';
+import { collectReports } from './support-reports.ts';
 
 export const command: Command = defineCommand({
   name: 'support-bundle',

@@ -1,8 +1,8 @@
 /** Collects what the agent reports, for a support bundle. A part that fails is its error. */
 import { asError } from '#api/kit/errno.ts';
 import type { CommandContext } from '../command.ts';
-import { command as doctor } from '../commands/doctor.ts';
 import { settingRows } from '../settings/agent-flags.ts';
+import { command as doctor } from './doctor.ts';
 
 export interface Report {
   readonly name: string;
