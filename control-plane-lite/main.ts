@@ -17,6 +17,7 @@ import { advertisedAddress, kubernetesServiceAddress, namesOf, urlOf } from './i
 import { writeAdminPlatconfig } from './identity/files.ts';
 import { keepIdentity, type LiveIdentity } from './identity/keeper.ts';
 import { keysDirOf } from './identity/keys-dir.ts';
+import { withCallMetrics } from './store/call-metrics.ts';
 import { createCompactor } from './store/compactor.ts';
 import type { Store } from './store/contract.ts';
 import { type Aggregation, createAggregation } from './wiring/aggregation.ts';
@@ -86,7 +87,8 @@ export async function startServer(
     ),
     (each) => each.close(),
   );
-  const store = encryption?.wrap(opened) ?? opened;
+  const measured = withCallMetrics(opened, { registry: metrics, clock: systemClock });
+  const store = encryption?.wrap(measured) ?? measured;
   const identity = undo.adopt(
     await keepIdentity({ clock: systemClock, log }, () => ({
       dir: keysDirOf(config),

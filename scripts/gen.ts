@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { renderCliReference } from '#agent/cli/reference.ts';
+import { renderServerFlagsPage } from '#plane/config/docs.ts';
 import { renderControllersPage } from '#plane/controllers/docs.ts';
 import { renderVolumesPage } from '#volumes/sources/docs.ts';
 import { readArguments } from './arguments.ts';
@@ -59,6 +60,7 @@ function controllerFile(name: string): string {
 
 const pages = async (): Promise<readonly GeneratedFile[]> => [
   { path: 'docs/cli.md', text: await renderCliReference() },
+  { path: 'docs/server-flags.md', text: renderServerFlagsPage() },
   { path: 'docs/volumes.md', text: renderVolumesPage() },
   { path: 'docs/layers.md', text: renderLayersPage() },
   { path: 'docs/controllers.md', text: renderControllersPage(controllerFile) },

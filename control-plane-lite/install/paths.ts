@@ -16,7 +16,7 @@ export const PLANE_PROGRAM: ProgramSpec = {
 };
 
 export const SERVER_UNIT = 'control-plane-lite.service';
-export const BACKUP_TIMER = 'control-plane-lite-backup.timer';
+const BACKUP_TIMER = 'control-plane-lite-backup.timer';
 export const UNITS: readonly string[] = [SERVER_UNIT, 'control-plane-lite-backup.service', BACKUP_TIMER];
 /** Units that `install` enables. */
 export const ENABLED_UNITS: readonly string[] = [SERVER_UNIT, BACKUP_TIMER];
