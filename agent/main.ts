@@ -3,6 +3,9 @@
 import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { ProcessLogger } from '#api/kit/logging/process-logger.ts';
+import { openDatagramSender } from '#api/kit/systemd/datagram.ts';
+import { openJournal } from '#api/kit/systemd/journal.ts';
+import { createSystemdNotifier, parseNotifyEnvironment } from '#api/kit/systemd/notify.ts';
 import type { AgentConfig } from './config/gen/config.ts';
 import type { Origins } from './config/origin.ts';
 import { createAgentLog } from './node/agent-log.ts';
@@ -14,8 +17,6 @@ import { lockRoot, RootLockedError } from './node/root-lock.ts';
 import { rootDirError, StartError } from './node/start-fault.ts';
 import { refuseSwap } from './node/swap.ts';
 import { showInstance } from './runtime/lost-sandboxes.ts';
-import { openDatagramSender } from './systemd/datagram.ts';
-import { createSystemdNotifier, parseNotifyEnvironment } from './systemd/notify.ts';
 import { reportToSystemd } from './systemd/report.ts';
 import { AGENT_VERSION } from './version.ts';
 import { createBase } from './wiring/base.ts';
@@ -32,7 +33,7 @@ export interface RunExtras {
 /** Runs the agent until SIGTERM or SIGINT. Returns the exit code. */
 export async function runAgent(config: AgentConfig, extras: RunExtras): Promise<number> {
   const node = nodeName(config.hostnameOverride);
-  const log = openLog(config, node);
+  const log = await openLog(config, node);
   if (log === undefined) return 1;
   outliveRejections(log);
   for (const warning of extras.warnings) log.warn({}, warning);
@@ -54,9 +55,9 @@ export async function runAgent(config: AgentConfig, extras: RunExtras): Promise<
 }
 
 /** Returns undefined, with an error on standard error, if the log file cannot be opened. */
-function openLog(config: AgentConfig, node: string): ProcessLogger | undefined {
+async function openLog(config: AgentConfig, node: string): Promise<ProcessLogger | undefined> {
   try {
-    return createAgentLog(config, { node });
+    return createAgentLog(config, { node }, await openJournal(process.env, openDatagramSender));
   } catch (thrown) {
     process.stderr.write(`nodeagent: log was not opened: ${asError(thrown).message}\n`);
     return undefined;

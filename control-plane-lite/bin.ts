@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-/** Entry point of the program `control-plane-lite`: runs the server, copies its store, or sends commands to
- *  the running server. */
+/** Entry point of the program `control-plane-lite`: runs or installs the server, copies its store, or sends
+ *  commands to the running server. */
 import { ConfigError, createParser, parseConfig } from './config/parse.ts';
 
 async function main(argv: readonly string[]): Promise<number> {
@@ -19,6 +19,10 @@ async function main(argv: readonly string[]): Promise<number> {
     if (command === 'backup' || command === 'restore') {
       const { runStoreCommand } = await import('./commands/store-command.ts');
       return await runStoreCommand(command, argv.slice(1), (line) => process.stdout.write(`${line}\n`));
+    }
+    if (command === 'install' || command === 'uninstall') {
+      const { runInstallCommand } = await import('./commands/install-command.ts');
+      return await runInstallCommand(command, argv.slice(1), (line) => process.stdout.write(`${line}\n`));
     }
     if (command === 'token' || command === 'csr') {
       const { runServerCommand } = await import('./commands/run-command.ts');

@@ -17,6 +17,7 @@ import { advertisedAddress, kubernetesServiceAddress, namesOf, urlOf } from './i
 import { writeAdminPlatconfig } from './identity/files.ts';
 import { keepIdentity, type LiveIdentity } from './identity/keeper.ts';
 import { keysDirOf } from './identity/keys-dir.ts';
+import { withCallMetrics } from './store/call-metrics.ts';
 import { createCompactor } from './store/compactor.ts';
 import type { Store } from './store/contract.ts';
 import { type Aggregation, createAggregation } from './wiring/aggregation.ts';
@@ -27,7 +28,7 @@ import { type Core, createCore } from './wiring/core.ts';
 import { type CustomResources, createCustomResources } from './wiring/custom.ts';
 import { openEncryption } from './wiring/encryption.ts';
 import { runLed } from './wiring/leader.ts';
-import { createNodes, nodeClientName } from './wiring/nodes.ts';
+import { createNodes, type Nodes, nodeClientName } from './wiring/nodes.ts';
 import { startScheduler } from './wiring/scheduler.ts';
 import { createServer, type Server } from './wiring/server.ts';
 import { openStore, storeName } from './wiring/store.ts';
@@ -86,7 +87,8 @@ export async function startServer(
     ),
     (each) => each.close(),
   );
-  const store = encryption?.wrap(opened) ?? opened;
+  const measured = withCallMetrics(opened, { registry: metrics, clock: systemClock });
+  const store = encryption?.wrap(measured) ?? measured;
   const identity = undo.adopt(
     await keepIdentity({ clock: systemClock, log }, () => ({
       dir: keysDirOf(config),
@@ -123,7 +125,7 @@ export async function startServer(
   reached.at = url;
   const platconfigFile = await maintainPlatconfig(config.dataDir, identity, url, log);
   const working = new AbortController();
-  const parts = { flows: server.flows, aggregation, custom, port, observeUpdate };
+  const parts = { flows: server.flows, aggregation, custom, nodes, port, observeUpdate };
   const work = runBackground(core, parts, beginning, working.signal);
   work.catch((thrown: unknown) => failed.reject(thrown));
   const rest = undo.move();
@@ -155,6 +157,7 @@ interface BackgroundParts {
   readonly flows: Server['flows'];
   readonly aggregation: Aggregation | undefined;
   readonly custom: CustomResources;
+  readonly nodes: Nodes;
   readonly port: number;
   readonly observeUpdate: UpdateObserver | undefined;
 }
@@ -171,13 +174,19 @@ function kubernetesServiceOf({ config, ...core }: Core, port: number): Kubernete
 /** Starts the background work. `beginning` resolves once the bootstrap objects exist. */
 async function runBackground(
   core: Core,
-  { flows, aggregation, custom, port, observeUpdate }: BackgroundParts,
+  { flows, aggregation, custom, nodes, port, observeUpdate }: BackgroundParts,
   beginning: Beginning,
   signal: AbortSignal,
 ): Promise<void> {
   const { registry, verbs, vocabulary, access } = core;
   const kubernetesService = kubernetesServiceOf(core, port);
-  const sources = { port, otherContent: aggregation?.content, observeUpdate };
+  const sources = {
+    port,
+    otherContent: aggregation?.content,
+    collector: nodes.collector,
+    aggregated: aggregation?.autoscaling,
+    observeUpdate,
+  };
   const control = (until: AbortSignal): Promise<void> => runControllers(core, sources, until);
   const beginAndControl = async (): Promise<void> => {
     await createBootstrapObjects({ registry, verbs, vocabulary }, access.rbac !== undefined, signal);

@@ -1,7 +1,12 @@
 /** Runs the server as a process until it is signalled to stop. */
+
+import { systemClock } from '#api/kit/clock.ts';
 import { asError } from '#api/kit/errno.ts';
 import { logListenerFailures } from '#api/kit/listeners.ts';
 import { createProcessLogger } from '#api/kit/logging/process-logger.ts';
+import { openDatagramSender } from '#api/kit/systemd/datagram.ts';
+import { openJournal } from '#api/kit/systemd/journal.ts';
+import { createSystemdNotifier, parseNotifyEnvironment } from '#api/kit/systemd/notify.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { startError } from './commands/start-error.ts';
 import { configWarnings } from './config/parse.ts';
@@ -36,7 +41,14 @@ class NotStartedError extends Error {
 
 /** Returns the exit code. */
 export async function runServer(config: ServerConfig, deps: RunDeps): Promise<number> {
-  const log = createProcessLogger(config.verbosity, { component: 'control-plane-lite' });
+  const send = await openJournal(process.env, openDatagramSender);
+  const log = createProcessLogger(config.verbosity, { component: 'control-plane-lite' }, undefined, {
+    journal: send && { identifier: 'control-plane-lite', send },
+  });
+  const notifier = await createSystemdNotifier(
+    { clock: systemClock, log, openSender: openDatagramSender },
+    parseNotifyEnvironment(process.env, process.pid),
+  );
   logListenerFailures(log);
   for (const warning of configWarnings(config)) log.warn({}, warning);
   process.on('unhandledRejection', (thrown: unknown) => {
@@ -55,9 +67,12 @@ export async function runServer(config: ServerConfig, deps: RunDeps): Promise<nu
       `control-plane-lite serves ${server.url}; use it with: kubectl --kubeconfig ${server.platconfigFile} get namespaces`,
     );
     if (config.vocabulary === 'plat') deps.announce(PLAT_NOTICE);
+    notifier.ready(`Serves ${server.url}`);
+    void notifier.runWatchdog(deps.signal);
     try {
       await Promise.race([aborted(deps.signal), server.failed]);
     } finally {
+      notifier.stopping('Stopping: completing requests');
       await server.close(deps.hurry);
     }
     return 0;

@@ -1,12 +1,11 @@
 /** A machine with a real systemd, booted in systemd-nspawn: commands in it, reboot, power off. */
 
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { open, readdir, readFile, rm } from 'node:fs/promises';
+import { open, readFile, rm, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { removeCgroupTree } from '#agent/runtime/managed/cgroup-tree.ts';
 import { unmountUnder } from '#agent/runtime/managed/purge.ts';
-import { CONTAINERD_CRI_NAMESPACE } from '#api/vocabulary.ts';
 import { createTempDir } from '../testing/temp.ts';
 import { eventually } from '../testing/wait.ts';
 import { type CommandResult, outputOf, within } from './command.ts';
@@ -19,6 +18,8 @@ export interface Machine extends AsyncDisposable {
   readonly rootfs: string;
   /** File with the output of its console. */
   readonly consoleLog: string;
+  /** Its process 1, which has another number after each boot. */
+  leader(): number;
   /** Runs a command in it and returns how it ended. */
   try(argv: readonly string[], timeoutMs?: number): Promise<CommandResult>;
   /** Runs a command in it and returns its output. @throws Error when it fails */
@@ -33,18 +34,6 @@ const DOWN_TIMEOUT_MS = 100_000;
 const COMMAND_TIMEOUT_MS = 60_000;
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 const REPOSITORY = resolve(import.meta.dirname, '..');
-/** Cgroups that a machine creates at the top of the host's v1 hierarchies, which have no namespace of their
- *  own. */
-const MACHINE_CGROUPS = [
-  'payload',
-  'supervisor',
-  'init.scope',
-  'system.slice',
-  'user.slice',
-  CONTAINERD_CRI_NAMESPACE,
-  'nodeagent',
-];
-
 interface Booted {
   readonly nspawn: ChildProcess;
   /** Process 1 of the machine, as the host numbers it. */
@@ -52,15 +41,17 @@ interface Booted {
   readonly exited: Promise<number>;
 }
 
-/** Copies the system and boots it; the repository is at /src, read-only. */
-export async function bootMachine(): Promise<Machine> {
+/** Copies the system and boots it under a host name; the repository is at /src, read-only. Several machines run
+ *  beside each other, without a network. */
+export async function bootMachine(name = 'node1'): Promise<Machine> {
   const base = await cachedRootfs();
   const dir = await createTempDir();
   const rootfs = `${dir.path}/root`;
   const consoleLog = `${dir.path}/console.log`;
-  const foreign = await topCgroups();
   await execute('cp', ['-a', '--reflink=auto', base, rootfs]);
-  let booted = await boot(rootfs, consoleLog);
+  await writeFile(`${rootfs}/etc/hostname`, `${name}\n`);
+  const place: Place = { name, rootfs, consoleLog, cgroup: `na-machine-${name}-${process.pid}` };
+  let booted = await boot(place);
 
   async function attempt(argv: readonly string[], timeoutMs = COMMAND_TIMEOUT_MS): Promise<CommandResult> {
     return enter(booted.leader, argv, timeoutMs);
@@ -80,37 +71,44 @@ export async function bootMachine(): Promise<Machine> {
   return {
     rootfs,
     consoleLog,
+    leader: () => booted.leader,
     try: attempt,
     run,
     async reboot() {
       const tookMs = await goDown('reboot');
-      booted = await boot(rootfs, consoleLog);
+      booted = await boot(place);
       return tookMs;
     },
     powerOff: () => goDown('poweroff'),
     async [Symbol.asyncDispose]() {
       if (booted.nspawn.exitCode === null) process.kill(booted.leader, 'SIGKILL');
       await booted.exited;
-      await removeMachineCgroups();
-      await removeNewCgroups(foreign);
+      await removeCgroupTree(`/${place.cgroup}`);
       await unmountUnder([dir.path]);
       await rm(dir.path, { recursive: true, force: true });
     },
   };
 }
 
-/** Remains of nspawn; a boot fails while they exist. */
-async function removeMachineCgroups(): Promise<void> {
-  await removeCgroupTree('/payload');
-  await removeCgroupTree('/supervisor');
+interface Place {
+  readonly name: string;
+  readonly rootfs: string;
+  readonly consoleLog: string;
+  readonly cgroup: string;
 }
 
-async function boot(rootfs: string, consoleLog: string): Promise<Booted> {
-  await removeMachineCgroups();
+async function boot({ name, rootfs, consoleLog, cgroup }: Place): Promise<Booted> {
+  // A boot fails while there are remains of an earlier one.
+  await removeCgroupTree(`/${cgroup}`);
   const output = await open(consoleLog, 'a');
   const nspawn = spawn(
-    'systemd-nspawn',
+    'sh',
     [
+      '-euc',
+      CGROUP_SCRIPT,
+      'sh',
+      cgroup,
+      'systemd-nspawn',
       `--directory=${rootfs}`,
       '--boot',
       '--quiet',
@@ -119,7 +117,7 @@ async function boot(rootfs: string, consoleLog: string): Promise<Booted> {
       '--console=pipe',
       '--private-network',
       '--capability=all',
-      '--machine=node1',
+      `--machine=${name}`,
       `--bind-ro=${REPOSITORY}:/src`,
     ],
     // Its system call filter forbids the session keyring that runc creates.
@@ -175,16 +173,18 @@ function enter(leader: number, argv: readonly string[], timeoutMs: number): Prom
   });
 }
 
-async function topCgroups(): Promise<ReadonlySet<string>> {
-  const root = '/sys/fs/cgroup';
-  const hierarchies = await readdir(root);
-  const names = await Promise.all(hierarchies.map((name) => readdir(`${root}/${name}`).catch(() => [])));
-  return new Set([...hierarchies, ...names.flat()]);
-}
-
-/** Removes the machine's cgroups at the top of the hierarchies, and no earlier ones. */
-async function removeNewCgroups(foreign: ReadonlySet<string>): Promise<void> {
-  for (const name of MACHINE_CGROUPS) {
-    if (!foreign.has(name)) await removeCgroupTree(`/${name}`);
-  }
-}
+/** The machine's own cgroup in every hierarchy: those of version 1 have no other isolation. */
+const CGROUP_SCRIPT = `
+for hierarchy in /sys/fs/cgroup/*/; do
+  if [ -L "\${hierarchy%/}" ]; then continue; fi
+  mkdir -p "$hierarchy$1"
+  if [ -f "$hierarchy$1/cpuset.cpus" ]; then
+    cat "\${hierarchy}cpuset.cpus" >"$hierarchy$1/cpuset.cpus"
+    cat "\${hierarchy}cpuset.mems" >"$hierarchy$1/cpuset.mems"
+    echo 1 >"$hierarchy$1/cgroup.clone_children"
+  fi
+  echo $$ >"$hierarchy$1/cgroup.procs"
+done
+shift
+exec "$@"
+`;

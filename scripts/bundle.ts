@@ -1,4 +1,4 @@
-/** `npm run bundle [FOLDER]`: bundles the programs into few files, which start faster and use less memory
+/** `npm run bundle [-- --program NAME] [FOLDER]`: bundles the programs into few files, which start faster and use less memory
  *  than the sources. Lazily imported modules stay separate files. Writes `dist/` by default. */
 import { existsSync } from 'node:fs';
 import { cp, mkdir, rm, writeFile } from 'node:fs/promises';
@@ -34,6 +34,13 @@ const DATA = [
   'control-plane-lite/authz/data/bootstrap-policy.json',
 ];
 
+export interface NativeParts {
+  /** `process.arch` of the machine that runs the bundle. */
+  readonly arch: string;
+  /** Folder of node_modules with the native parts for it. */
+  readonly modules: string;
+}
+
 /** A program of the bundle whose source is missing. */
 class MissingEntryError extends Error {
   override readonly name = 'MissingEntryError';
@@ -48,6 +55,7 @@ class MissingEntryError extends Error {
 export async function bundle(
   outDir: string,
   entries: Readonly<Record<string, string>> = BUNDLE_ENTRIES,
+  native: NativeParts = { arch: process.arch, modules: join(REPOSITORY, 'node_modules') },
 ): Promise<void> {
   const input = Object.fromEntries(
     Object.entries(entries).map(([name, source]) => [name, join(REPOSITORY, source)]),
@@ -60,7 +68,7 @@ export async function bundle(
   for (const path of DATA) {
     await cp(join(REPOSITORY, path), join(outDir, 'data', basename(path)), { recursive: true });
   }
-  await copyKoffi(join(outDir, 'node_modules'));
+  await copyKoffi(join(outDir, 'node_modules'), native);
   const gitCommit = checkoutCommit(REPOSITORY);
   await writeFile(
     join(outDir, 'package.json'),
@@ -112,8 +120,8 @@ async function writeCode(outDir: string, input: Readonly<Record<string, string>>
   });
 }
 
-/** Copies the package with the native part for this machine and without its sources. */
-async function copyKoffi(target: string): Promise<void> {
+/** Copies the package with the native part and without its sources. */
+async function copyKoffi(target: string, { arch, modules }: NativeParts): Promise<void> {
   const source = join(REPOSITORY, 'node_modules', 'koffi');
   for (const file of [
     'package.json',
@@ -125,9 +133,9 @@ async function copyKoffi(target: string): Promise<void> {
     await mkdir(dirname(join(target, 'koffi', file)), { recursive: true });
     await cp(join(source, file), join(target, 'koffi', file));
   }
-  const native = `koffi-${process.platform}-${process.arch}`;
-  const folder = `${process.platform}_${process.arch}`;
-  const from = join(REPOSITORY, 'node_modules', '@koromix', native);
+  const native = `koffi-linux-${arch}`;
+  const folder = `linux_${arch}`;
+  const from = join(modules, '@koromix', native);
   const to = join(target, '@koromix', native);
   for (const file of ['package.json', 'index.js', join(folder, 'koffi.node')]) {
     await mkdir(dirname(join(to, file)), { recursive: true });
@@ -135,20 +143,39 @@ async function copyKoffi(target: string): Promise<void> {
   }
 }
 
-const USAGE = `npm run bundle [FOLDER]
+const USAGE = `npm run bundle [-- [--program NAME] [FOLDER]]
 
 Bundles the programs into few files. FOLDER is replaced; default dist.
+
+  --program NAME    only this program: nodeagent or control-plane-lite
 `;
 
-function outputFolder(): string {
-  const { positionals } = parseArgs({ allowPositionals: true });
+export const PROGRAM_ENTRIES: ReadonlyMap<string, Readonly<Record<string, string>>> = new Map([
+  ['nodeagent', BUNDLE_ENTRIES],
+  ['control-plane-lite', PLANE_ENTRIES],
+]);
+
+interface BundleArguments {
+  readonly folder: string;
+  readonly entries: Readonly<Record<string, string>>;
+}
+
+function parseArguments(): BundleArguments {
+  const { positionals, values } = parseArgs({
+    allowPositionals: true,
+    options: { program: { type: 'string' } },
+  });
   const [folder = join(REPOSITORY, 'dist'), further] = positionals;
   if (further !== undefined) throw new RangeError(`Unexpected argument '${further}'`);
-  return resolve(folder);
+  if (values.program === undefined)
+    return { folder: resolve(folder), entries: { ...BUNDLE_ENTRIES, ...PLANE_ENTRIES } };
+  const entries = PROGRAM_ENTRIES.get(values.program);
+  if (entries === undefined) throw new RangeError(`--program: '${values.program}' is not a program`);
+  return { folder: resolve(folder), entries };
 }
 
 if (import.meta.main) {
-  const outDir = readArguments('bundle', USAGE, outputFolder);
-  await bundle(outDir, { ...BUNDLE_ENTRIES, ...PLANE_ENTRIES });
-  console.log(`bundled into ${outDir}`);
+  const { folder, entries } = readArguments('bundle', USAGE, parseArguments);
+  await bundle(folder, entries);
+  console.log(`bundled into ${folder}`);
 }

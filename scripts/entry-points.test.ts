@@ -24,6 +24,7 @@ const ENTRY_POINTS: Readonly<Record<string, number>> = {
   'scripts/check-wording.ts': 2,
   'scripts/dependencies/check.ts': 2,
   'scripts/gen.ts': 2,
+  'scripts/package/main.ts': 2,
   'scripts/packages.sh': 2,
   'scripts/review-counts.ts': 2,
   'scripts/run.sh': 2,
@@ -51,6 +52,7 @@ const LIBRARIES: ReadonlySet<string> = new Set([
   'agent/demo/options.ts',
   'agent/install/main.ts',
   'agent/server/node/node-server.ts',
+  'control-plane-lite/commands/install-command.ts',
   'scripts/arguments.ts',
 ]);
 

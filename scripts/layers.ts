@@ -62,7 +62,7 @@ export const LAYERS: Readonly<Record<string, Layers>> = {
     ['custom', 'endpoints', 'scheduler'],
     ['content', 'controllers'],
     ['config', 'discovery'],
-    ['data-dir.ts', 'identity', 'openapi'],
+    ['data-dir.ts', 'identity', 'install', 'openapi'],
     ['aggregation', 'commands'],
     ['wiring'],
     ['main.ts'],

@@ -60,6 +60,7 @@ need_test() {
   need xfsprogs 'file systems of volumes' has mkfs.xfs
   need btrfs-progs 'file systems of volumes' has mkfs.btrfs
   need fdisk 'partitions of volumes' has sfdisk
+  need prometheus 'evaluates the dashboards and alerts of examples/monitoring' has prometheus
 }
 
 usage='usage: sh scripts/packages.sh base|start|test'

@@ -57,8 +57,9 @@ const OF_CLIENTS = 'a client waits for the response, not this program';
 
 const PLACES: Readonly<Record<string, Entry>> = {
   'agent/install/agent-unit.ts': { why: OF_COMMANDS },
-  'agent/install/program.ts': { why: OF_COMMANDS },
-  'agent/install/systemctl.ts': { why: OF_COMMANDS },
+  'api-machinery/kit/install/program.ts': { why: OF_COMMANDS },
+  'api-machinery/kit/install/systemctl.ts': { why: OF_COMMANDS },
+  'control-plane-lite/install/install.ts': { why: OF_COMMANDS },
   'control-plane-lite/resource-metrics/fetch-scrape.ts': {
     why: 'a scrape has a time limit of its own, and clients see nodes without metrics',
   },

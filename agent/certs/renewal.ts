@@ -1,5 +1,6 @@
 /** Renews a certificate before it expires. */
 import type { X509Certificate } from 'node:crypto';
+import { onClockJump } from '#api/kit/clock-jumps.ts';
 import { asError } from '#api/kit/errno.ts';
 import { createLoop, type Loop } from '#api/kit/loop.ts';
 import { type Attempts, type PersistDeps, persist } from './persist.ts';
@@ -12,16 +13,13 @@ export interface RenewalOptions extends Attempts<void> {
   readonly current: () => Promise<X509Certificate | undefined>;
 }
 
-/** Maximum sleep, in ms: the clock may be set, or the machine suspended. */
-const CHECK_MS = 60 * 60 * 1000;
-
 /** Minimum time between renewals, in ms: a signer may issue certificates that are already due. */
 const SETTLE_MS = 30 * 1000;
 
-/** Creates a loop that checks for renewal when it is woken and when renewal is due. */
+/** Creates a loop that checks for renewal when it is woken, when renewal is due, and after the clock was set. */
 export function createRenewal(deps: PersistDeps, options: RenewalOptions): Loop {
   const { clock, log } = deps;
-  return createLoop({
+  const loop = createLoop({
     clock,
     async step(signal) {
       if (options.isIdle?.() === true) return undefined;
@@ -30,11 +28,22 @@ export function createRenewal(deps: PersistDeps, options: RenewalOptions): Loop 
         certificate === undefined ? clock.now() : rotationTime(validityOf(certificate), shareOf(certificate));
       if (clock.now() < dueMs) {
         log.debug({ at: new Date(dueMs).toISOString() }, 'Certificate renewal scheduled');
-        return Math.min(dueMs, clock.now() + CHECK_MS);
+        return dueMs;
       }
       await persist(deps, options, signal);
       return clock.now() + SETTLE_MS;
     },
     onError: (error) => log.error({ err: asError(error) }, 'Failed to check certificate'),
   });
+  return {
+    ...loop,
+    async run(signal) {
+      const end = onClockJump(clock, () => loop.wake());
+      try {
+        await loop.run(signal);
+      } finally {
+        end();
+      }
+    },
+  };
 }

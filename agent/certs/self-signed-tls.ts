@@ -4,6 +4,7 @@ import { createPublicKey } from 'node:crypto';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 import type { Clock } from '#api/kit/clock.ts';
+import { onClockJump } from '#api/kit/clock-jumps.ts';
 import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createLoop } from '#api/kit/loop.ts';
@@ -92,10 +93,10 @@ export async function selfSignedTls(deps: SelfSignedDeps, options: SelfSignedOpt
     current: () => held.get(),
     onChange: (listener) => held.onChange(listener),
     async run(signal) {
-      const end = deps.onNamesChange?.(() => loop.wake());
+      const ends = [deps.onNamesChange?.(() => loop.wake()), onClockJump(deps.clock, () => loop.wake())];
       loop.wake();
       await loop.run(signal);
-      end?.();
+      for (const end of ends) end?.();
     },
   };
 }

@@ -45,6 +45,8 @@ const IMAGES: readonly Entry[] = [
 const NODE: readonly Entry[] = [
   ['config', 'show the effective configuration and its origins', () => import('./commands/config.ts')],
   ['doctor', 'check what this node supports and what it lacks', () => import('./commands/doctor.ts')],
+  ['support-bundle', 'collect what a bug report needs', () => import('./commands/support-bundle.ts')],
+  ['completion', 'print the completion script of a shell', () => import('./commands/completion.ts')],
   [
     'version',
     'show the versions of the program, the agent and the runtime',

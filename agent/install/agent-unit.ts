@@ -5,8 +5,8 @@ import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { systemClock } from '#api/kit/clock.ts';
-import { AGENT_UNIT, installPaths } from './paths.ts';
-import { type Systemctl, systemctl } from './systemctl.ts';
+import { type Systemctl, systemctl } from '#api/kit/install/systemctl.ts';
+import { AGENT_UNIT, installPaths, UNIT_FOLDERS } from './paths.ts';
 
 const execute = promisify(execFile);
 
@@ -72,7 +72,8 @@ export async function restartInstalledAgent(
 ): Promise<boolean> {
   const paths = installPaths();
   if (configFile !== paths.config) return false;
-  if (!(await isThere(join(paths.units, AGENT_UNIT))) || !(await isThere(SYSTEMD_RUNS))) return false;
+  const units = await Promise.all(UNIT_FOLDERS.map((folder) => isThere(join(folder, AGENT_UNIT))));
+  if (!units.includes(true) || !(await isThere(SYSTEMD_RUNS))) return false;
   await systemctl(['daemon-reload']);
   await systemctl(['enable', AGENT_UNIT]);
   await restartAgent(restartDeps({ systemctl, say }));

@@ -5,9 +5,12 @@ import { dirname, join } from 'node:path';
 import { leaveCluster } from '#agent/join/leave.ts';
 import { findProgram, findRuntimePrograms } from '#agent/runtime/managed/programs.ts';
 import { removeManagedContainerd } from '#agent/runtime/managed/remove.ts';
+import { commandScript, copyProgram } from '#api/kit/install/program.ts';
+import type { Systemctl } from '#api/kit/install/systemctl.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { restartAgent, restartDeps } from './agent-unit.ts';
 import {
+  AGENT_PROGRAM,
   AGENT_UNIT,
   CONTAINERD_UNIT,
   INSTALLED_CONTAINERD,
@@ -16,8 +19,6 @@ import {
   PODS_UNIT,
 } from './paths.ts';
 import { removePodCgroups } from './pod-cgroups.ts';
-import { commandScript, copyProgram } from './program.ts';
-import type { Systemctl } from './systemctl.ts';
 
 export interface InstallDeps {
   readonly systemctl: Systemctl;
@@ -51,8 +52,8 @@ export async function install(deps: InstallDeps, options: InstallOptions): Promi
   const paths = installPaths(options.root);
   const units = options.endpoint === undefined ? ALL_UNITS : [AGENT_UNIT];
   if (options.endpoint === undefined) await requirePrograms();
-  await copyProgram(options.repository, paths.program);
-  await writeExecutable(paths.command, commandScript(installPaths().program));
+  await copyProgram(options.repository, paths.program, AGENT_PROGRAM);
+  await writeExecutable(paths.command, commandScript(installPaths().program, AGENT_PROGRAM));
   deps.say(`program: ${paths.program}, command: ${paths.command}`);
   await writeConfiguration(paths, options);
   deps.say(`configuration: ${paths.config}, manifests: ${paths.manifests}`);

@@ -1,10 +1,11 @@
 /** Command lines of `nodeagent install` and `nodeagent uninstall`. */
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { findProgramFolder, isPackaged, PackagedError } from '#api/kit/install/program.ts';
+import { systemctl } from '#api/kit/install/systemctl.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { type InstallDeps, install, uninstall } from './install.ts';
-import { findProgramFolder } from './program.ts';
-import { systemctl } from './systemctl.ts';
+import { AGENT_PROGRAM } from './paths.ts';
 
 const INSTALL_HELP = `nodeagent install [options]     installs nodeagent as a systemd service and starts it
   --root=DIR                         install the files below DIR and start nothing
@@ -23,7 +24,7 @@ export interface InstallIo {
 }
 
 /** The program's own folder: a checkout, or the installed program, whose bundle lies one level below. */
-const REPOSITORY = findProgramFolder(import.meta.dirname);
+const REPOSITORY = findProgramFolder(import.meta.dirname, AGENT_PROGRAM);
 
 const COMMON_OPTIONS = {
   help: { type: 'boolean', short: 'h' },
@@ -37,9 +38,12 @@ export async function runInstallCommand(
   argv: readonly string[],
   io: InstallIo,
 ): Promise<void> {
+  if (isPackaged(REPOSITORY, AGENT_PROGRAM) && !isHelp(argv)) throw new PackagedError(AGENT_PROGRAM);
   const deps: InstallDeps = { systemctl, ...io };
   await (command === 'install' ? runInstall(deps, [...argv]) : runUninstall(deps, [...argv]));
 }
+
+const isHelp = (argv: readonly string[]): boolean => argv.includes('--help') || argv.includes('-h');
 
 async function runInstall(deps: InstallDeps, args: string[]): Promise<void> {
   const { values } = parseArgs({

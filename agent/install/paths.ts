@@ -1,6 +1,21 @@
 /** File locations of an installed nodeagent. The units in systemd/ use the same paths. */
 import { join } from 'node:path';
 import { PINNED_FILE } from '#agent/runtime/managed/pinned-images.ts';
+import type { ProgramSpec } from '#api/kit/install/program.ts';
+
+export const AGENT_PROGRAM: ProgramSpec = {
+  name: 'nodeagent',
+  files: [
+    'agent/install/config.yaml',
+    'agent/install/systemd',
+    'package.json',
+    'LICENSE',
+    'docs/flags.md',
+    'docs/joining.md',
+    'docs/install.md',
+    'docs/upgrade.md',
+  ],
+};
 
 /** Absolute paths, below `root` when the installation is staged elsewhere. */
 export interface InstallPaths {
@@ -38,6 +53,9 @@ export const INSTALLED_CONTAINERD = {
 export const AGENT_UNIT = 'nodeagent.service';
 export const CONTAINERD_UNIT = 'nodeagent-containerd.service';
 export const PODS_UNIT = 'nodeagent-pods.service';
+
+/** Folders of units: of `install`, and of Debian's package. */
+export const UNIT_FOLDERS: readonly string[] = ['/usr/local/lib/systemd/system', '/usr/lib/systemd/system'];
 
 export function installPaths(root = '/'): InstallPaths {
   const at = (path: string): string => join(root, path);

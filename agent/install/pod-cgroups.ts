@@ -1,7 +1,7 @@
 /** Removes the cgroups of pods when the agent is uninstalled. Removes only empty ones: no process is stopped. */
 import { readdir, readFile, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Systemctl } from './systemctl.ts';
+import type { Systemctl } from '#api/kit/install/systemctl.ts';
 
 export interface PodCgroupsDeps {
   readonly systemctl: Systemctl;

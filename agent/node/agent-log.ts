@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { type DestinationStream, pino } from 'pino';
 import { createProcessLogger, type LineOutput, type ProcessLogger } from '#api/kit/logging/process-logger.ts';
 import type { Severity } from '#api/kit/logging/text-logger.ts';
+import type { SendEntry } from '#api/kit/systemd/journal.ts';
 import { value as quantityValue } from '#api/meta/quantity.ts';
 import type { AgentConfig } from '../config/gen/config.ts';
 
@@ -121,12 +122,15 @@ function createLogOutput(settings: LogSettings): LineOutput {
   };
 }
 
-/** @throws Error of the system when the file cannot be opened */
-export function createAgentLog(settings: LogSettings, fields: object): ProcessLogger {
-  const { logging, skipHeaders } = settings;
+/** @param send to the systemd journal, which is used for text on standard error
+ *  @throws Error of the system when the file cannot be opened */
+export function createAgentLog(settings: LogSettings, fields: object, send?: SendEntry): ProcessLogger {
+  const { logging, skipHeaders, logtostderr } = settings;
+  const usesJournal = send !== undefined && logging.format === 'text' && logtostderr;
   return createProcessLogger(logging.verbosity, fields, createLogOutput(settings), {
     format: logging.format,
     modules: logging.vmodule.map(({ filePattern, verbosity }) => ({ pattern: filePattern, verbosity })),
     skipHeaders,
+    journal: usesJournal ? { identifier: 'nodeagent', send } : undefined,
   });
 }

@@ -13,7 +13,7 @@ const pod = (gates: readonly string[] = []): Pod => ({
   spec: { containers: [], readinessGates: gates.map((conditionType) => ({ conditionType })) },
 });
 const patchOf = (own: PodStatus, known: Readonly<Record<string, unknown>>, of: Pod = pod()) =>
-  statusPatch(mergedStatus(of, own, known), known);
+  statusPatch(mergedStatus(of, own, known, Date.parse(NOW)), known);
 
 describe('the patch of a status', () => {
   test('is undefined when the server is up to date', () => {
@@ -42,6 +42,16 @@ describe('the patch of a status', () => {
     });
     expect(patchOf({ conditions: [ready('True')] }, known)).toEqual({
       conditions: [{ ...ready('True', NOW), reason: null }],
+    });
+  });
+
+  test.each([
+    ['the time of the report', '2026-01-01T12:00:00Z', NOW],
+    ['that on the server, whose clock is ahead', '2026-01-03T00:00:00Z', '2026-01-03T00:00:00Z'],
+  ])('of a condition that another client changed later has %s', (_name, later, expected) => {
+    const known = { conditions: [ready('False', later)] };
+    expect(patchOf({ conditions: [ready('True', THEN)] }, known)).toEqual({
+      conditions: [ready('True', expected)],
     });
   });
 
@@ -118,6 +128,6 @@ describe('the patch of a status', () => {
       { phase: 'Failed', podIP: '10.0.0.1', podIPs: [] },
     ],
   ])('%s', (_, own, known, merged) => {
-    expect(mergedStatus(pod(), own, { ...known })).toEqual({ ...merged, conditions: [] });
+    expect(mergedStatus(pod(), own, { ...known }, 0)).toEqual({ ...merged, conditions: [] });
   });
 });

@@ -3,6 +3,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ContainerStatus, Pod, PodCondition, PodStatus } from '#api/gen/core-v1.ts';
 import { isObject } from '#api/kit/object.ts';
+import { formatTime } from '#api/meta/time.ts';
 import { decode } from '#api/schema/decode.ts';
 import type { Json } from '../api-client/client.ts';
 import { hasBeen, withHistory, withUnseenEnd } from '../pods/status/container-status.ts';
@@ -19,8 +20,8 @@ const listOf = (value: unknown): readonly Json[] => (Array.isArray(value) ? valu
 /** Returns the status for the server: that of the agent, with fields of other writers and with facts that the
  *  agent no longer knows.
  *  @param known status on the server */
-export function mergedStatus(pod: Pod, own: PodStatus, known: Json): PodStatus {
-  const conditions = withGates(pod, own.conditions ?? [], listOf(known['conditions']));
+export function mergedStatus(pod: Pod, own: PodStatus, known: Json, nowMs: number): PodStatus {
+  const conditions = withGates(pod, own.conditions ?? [], listOf(known['conditions']), nowMs);
   const before = knownStatus(known);
   return {
     ...withRememberedPhase(own, before),
@@ -84,6 +85,7 @@ function withGates(
   { spec }: Pod,
   own: readonly PodCondition[],
   known: readonly Json[],
+  nowMs: number,
 ): readonly PodCondition[] {
   const gates = (spec?.readinessGates ?? []).map(({ conditionType }) => conditionType);
   const open = gates.filter(
@@ -93,22 +95,26 @@ function withGates(
   return own.map((condition) => {
     const before = known.find(({ type }) => type === condition.type);
     if (condition.type !== 'Ready' || condition.status !== 'True' || open.length === 0) {
-      return withTransition(condition, before);
+      return withTransition(condition, before, nowMs);
     }
     const message =
       open.length === 1
         ? `the status of pod readiness gate ${JSON.stringify(open[0])} is not "True"`
         : `the status of pod readiness gates ${JSON.stringify(open)} is not "True"`;
     const closed = { ...condition, status: 'False', reason: 'ReadinessGatesNotReady', message } as const;
-    return withTransition(closed, before);
+    return withTransition(closed, before, nowMs);
   });
 }
 
-/** Preserves the transition time of an unchanged condition, across restarts of the agent. */
-function withTransition(condition: PodCondition, before: Json | undefined): PodCondition {
-  const { lastTransitionTime } = before ?? {};
-  if (before?.['status'] !== condition.status || typeof lastTransitionTime !== 'string') return condition;
-  return { ...condition, lastTransitionTime };
+/** Preserves the transition time of an unchanged condition, across restarts of the agent. A condition that another
+ *  client changed after its last transition here changes now: its time never goes back. */
+function withTransition(condition: PodCondition, before: Json | undefined, nowMs: number): PodCondition {
+  const { status, lastTransitionTime: last } = before ?? {};
+  if (typeof last !== 'string') return condition;
+  if (status === condition.status) return { ...condition, lastTransitionTime: last };
+  const lastMs = Date.parse(last);
+  if (!(Date.parse(condition.lastTransitionTime ?? '') < lastMs)) return condition;
+  return { ...condition, lastTransitionTime: nowMs < lastMs ? last : formatTime(nowMs) };
 }
 
 /** Fields that this agent sets and unsets. */

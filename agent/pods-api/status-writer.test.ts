@@ -18,10 +18,19 @@ const nextVersion = (known: Json | undefined, version: number): Json => ({
   metadata: { ...(known?.['metadata'] as Json), resourceVersion: String(version) },
 });
 
+interface Metadata {
+  readonly uid: string;
+  readonly resourceVersion?: string;
+}
+
+const conflict = (): ApiRequestError =>
+  new ApiRequestError({ status: 409, reason: 'Conflict', message: 'the object has been modified' });
+
 async function setUp() {
   const clock = createFakeClock();
   const store = createPodStore();
   const calls: string[] = [];
+  const patches: { version: string | undefined; status: PodStatus }[] = [];
   const errors: Error[] = [];
   const local = new Map<string, LocalPod>();
   const turn = { promise: Promise.resolve() };
@@ -39,7 +48,8 @@ async function setUp() {
   const writer = createStatusWriter({
     client: {
       patch: ({ name }, { content }) => {
-        const { metadata, status } = content as { metadata: { uid: string }; status: PodStatus };
+        const { metadata, status } = content as { metadata: Metadata; status: PodStatus };
+        patches.push({ version: metadata.resourceVersion, status });
         return respond(`patch ${name} ${metadata.uid} ${status.phase}`, metadata.uid, status);
       },
       delete: ({ name }, _signal, options) =>
@@ -56,7 +66,9 @@ async function setUp() {
   return {
     clock,
     store,
+    local,
     calls,
+    patches,
     errors,
     turn,
     writer,
@@ -172,6 +184,42 @@ describe('createStatusWriter', () => {
     world.writer.ended(pod('1'), { phase: 'Failed' });
     await world.clock.advance(0);
     expect(world.calls).toEqual(['patch p1 1 Failed']);
+  });
+
+  test('derives a status again from what another client has changed meanwhile', async () => {
+    await using world = await setUp();
+    const unready = (version: number, lastTransitionTime: string): Json => ({
+      ...object('1', version),
+      status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'False', lastTransitionTime }] },
+    });
+    world.store.replace([object('1', 5)]);
+    const conditions = [
+      { type: 'Ready', status: 'False', lastTransitionTime: '2026-01-01T00:00:01Z' },
+    ] as const;
+    world.errors.push(conflict());
+    world.local.set('1', { pod: pod('1'), status: { phase: 'Running', conditions }, serverUID: '1' });
+    world.writer.check();
+    await world.clock.advance(60_000);
+    expect(world.patches.map(({ version }) => version)).toEqual(['5']);
+    // Later than the transition that this agent has seen.
+    world.store.change({ type: 'MODIFIED', object: unready(7, '2026-01-01T00:00:02Z') });
+    await world.clock.advance(60_000);
+    expect(world.patches).toHaveLength(1);
+  });
+
+  test('reports a status even if another client changes the pod all the time', async () => {
+    await using world = await setUp();
+    world.store.replace([object('1', 5)]);
+    for (let each = 0; each < 5; each += 1) world.errors.push(conflict());
+    await world.report('1', 'Running');
+    for (let version = 6; version < 11; version += 1) {
+      world.store.change({ type: 'MODIFIED', object: object('1', version) });
+      await world.clock.advance(0);
+    }
+    expect(world.patches.map(({ version }) => version)).toEqual(['5', '6', '7', '8', '9', undefined]);
+    // The next one is conditional again.
+    await world.report('1', 'Succeeded');
+    expect(world.patches.at(-1)?.version).toBe('106');
   });
 
   test('stops reporting a pod that is gone', async () => {

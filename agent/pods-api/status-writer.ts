@@ -9,7 +9,7 @@ import { isObject } from '#api/kit/object.ts';
 import { createWorkQueue } from '#api/kit/work-queue.ts';
 import type { ApiClient, Json } from '../api-client/client.ts';
 import { ApiRequestError } from '../api-client/errors.ts';
-import { metadataText } from '../api-client/object-fields.ts';
+import { metadataText, resourceVersionOf } from '../api-client/object-fields.ts';
 import type { Pace } from '../api-client/paced-client.ts';
 import type { ObjectAddress } from '../api-client/resource-path.ts';
 import type { PodStore } from './pod-store.ts';
@@ -54,9 +54,15 @@ interface Ended {
  *  states. */
 const GATHER_MS = 100;
 
-/** The pod was deleted, or replaced by another one with its name. */
-const isGone = (thrown: unknown): boolean =>
-  thrown instanceof ApiRequestError && (thrown.status === 404 || thrown.status === 409);
+/** After this number of consecutive conflicts, a status is written whatever the pod's version is: a client that
+ *  changes the pod all the time must not prevent it. */
+const MOST_CONFLICTS = 5;
+
+const isConflict = (thrown: unknown): boolean => thrown instanceof ApiRequestError && thrown.status === 409;
+
+/** The pod was deleted, replaced by another one with its name, or changed: its watch reports which. */
+const isOutdated = (thrown: unknown): boolean =>
+  isConflict(thrown) || (thrown instanceof ApiRequestError && thrown.status === 404);
 
 function addressOf(object: Json): ObjectAddress {
   const namespace = metadataText(object, 'namespace') ?? '';
@@ -69,6 +75,14 @@ interface Requests {
   report(uid: string, signal: AbortSignal): Promise<void>;
   /** Deletes the pod on the server. Resolves with whether a deletion was requested. */
   release(uid: string, signal: AbortSignal): Promise<boolean>;
+  /** The pod was deleted on the server. */
+  forget(uid: string): void;
+}
+
+interface News {
+  readonly object: Json;
+  readonly change: Json;
+  readonly phase: PodStatus['phase'];
 }
 
 /** `newest` returns the status to report, if any. */
@@ -76,7 +90,7 @@ function createRequests(
   { client, pace, store, clock, log }: StatusWriterDeps,
   newest: (uid: string) => Ended | undefined,
 ): Requests {
-  function news(uid: string) {
+  function news(uid: string): News | undefined {
     const object = store.get(uid);
     const { pod, status: last } = newest(uid) ?? {};
     if (object === undefined || pod === undefined) return undefined;
@@ -85,8 +99,26 @@ function createRequests(
     // A static pod may start again under the same mirror; every other terminated pod stays terminated.
     const isMirror = pod.metadata?.uid !== uid;
     const { phase: _, ...rest } = known;
-    const change = statusPatch(mergedStatus(pod, status, isMirror ? rest : known), known);
+    const change = statusPatch(mergedStatus(pod, status, isMirror ? rest : known, clock.now()), known);
     return change === undefined ? undefined : { object, change, phase: status.phase };
+  }
+
+  const conflicts = new Map<string, number>();
+
+  /** Conditional, because the status was derived from this version of the pod. */
+  async function write(uid: string, { object, change }: News, signal: AbortSignal): Promise<void> {
+    const before = conflicts.get(uid) ?? 0;
+    conflicts.delete(uid);
+    const resourceVersion = before < MOST_CONFLICTS ? resourceVersionOf(object) : undefined;
+    const metadata = { uid, ...(resourceVersion === undefined ? {} : { resourceVersion }) };
+    const address = { ...addressOf(object), subresource: 'status' };
+    try {
+      const content = { metadata, status: change };
+      store.note(await client.patch(address, { type: 'strategic', content }, signal));
+    } catch (thrown) {
+      if (isConflict(thrown) && store.get(uid) !== undefined) conflicts.set(uid, before + 1);
+      throw thrown;
+    }
   }
 
   return {
@@ -96,11 +128,8 @@ function createRequests(
       // After a long wait the previous status is outdated.
       const current = news(uid);
       if (current === undefined) return;
-      const { object, change, phase } = current;
-      const address = { ...addressOf(object), subresource: 'status' };
-      const content = { metadata: { uid }, status: change };
-      store.note(await client.patch(address, { type: 'strategic', content }, signal));
-      log.debug({ pod: address.name, phase }, 'Pod status reported');
+      await write(uid, current, signal);
+      log.debug({ pod: metadataText(current.object, 'name'), phase: current.phase }, 'Pod status reported');
     },
     async release(uid, signal) {
       const object = store.get(uid);
@@ -110,6 +139,7 @@ function createRequests(
       log.info({ pod: metadataText(object, 'name'), podUID: uid }, 'Pod deleted from the API server');
       return true;
     },
+    forget: (uid) => void conflicts.delete(uid),
   };
 }
 
@@ -128,8 +158,8 @@ export function createStatusWriter(deps: StatusWriterDeps): StatusWriter {
       if (end === undefined || deleted.has(uid)) return undefined;
       if (await requests.release(uid, signal)) deleted.add(uid);
     } catch (thrown) {
-      if (!isGone(thrown)) throw thrown;
-      log.debug({ err: thrown, podUID: uid }, 'Pod no longer on the API server');
+      if (!isOutdated(thrown)) throw thrown;
+      log.debug({ err: thrown, podUID: uid }, 'Pod changed or deleted on the API server');
     }
     return undefined;
   }
@@ -158,6 +188,7 @@ export function createStatusWriter(deps: StatusWriterDeps): StatusWriter {
       if (store.get(uid) === undefined) {
         ended.delete(uid);
         deleted.delete(uid);
+        requests.forget(uid);
       } else if (seen.has(uid) || ended.has(uid)) {
         queue.add(uid);
       }

@@ -15,6 +15,7 @@ import {
 } from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Container, Pod, PodStatus } from '#api/gen/core-v1.ts';
+import { formatTime } from '#api/meta/time.ts';
 import { removalErrors, stateErrors, stepErrors } from '../../testing/pod-status-rules.ts';
 import { endOfUnseen } from '../pods-api/released-status.ts';
 import { mergedStatus } from '../pods-api/status-patch.ts';
@@ -83,6 +84,7 @@ const steps: Arbitrary<Step> = oneof(
   weighted(3, constant(named('relist', ({ life }) => life.world.relist()))),
   weighted(2, constant(named('restart', (scene) => scene.restart()))),
   weighted(4, constant(named('report', (scene) => scene.report()))),
+  weighted(2, constant(named('mark unready', (scene) => scene.markUnready()))),
   weighted(
     2,
     constantFrom<CallFate>('refused', 'response-lost', 'late').map((fate) =>
@@ -115,6 +117,8 @@ interface Scene {
   readonly errors: readonly string[];
   /** Writes the newest status to the server, as the status writer does. */
   report(): void;
+  /** As the node lifecycle controller does with the pods of a node that is not ready. */
+  markUnready(): void;
   /** The agent dies: statuses that it has not reported are lost. */
   restart(): void;
   /** Inverts the result of a probe. */
@@ -146,7 +150,7 @@ function createScene(pod: Pod, fates: readonly CallFate[]): Scene {
   });
   const notified = (own: PodStatus): void => {
     // Absent lists are not reverted.
-    const next = { ...server, ...mergedStatus(pod, own, { ...server }) };
+    const next = { ...server, ...mergedStatus(pod, own, { ...server }, life.clock.now()) };
     watch(server, next);
     server = next;
   };
@@ -155,6 +159,17 @@ function createScene(pod: Pod, fates: readonly CallFate[]): Scene {
     errors,
     report() {
       if (local !== undefined) notified(local);
+    },
+    markUnready() {
+      const conditions = server?.conditions?.map((condition) =>
+        condition.type === 'Ready' && condition.status === 'True'
+          ? { ...condition, status: 'False' as const, lastTransitionTime: formatTime(life.clock.now()) }
+          : condition,
+      );
+      if (conditions === undefined) return;
+      const next = { ...server, conditions };
+      watch(server, next);
+      server = next;
     },
     restart() {
       local = undefined;

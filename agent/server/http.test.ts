@@ -49,6 +49,16 @@ function say(port: number, bytes: string): Promise<string> {
 
 const get = (target: string): string => `GET ${target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`;
 
+test.each([
+  ['is too long', `POST / HTTP/1.1\r\nhost: x\r\nx: ${'x'.repeat(100_000)}`, '431'],
+  ['is malformed', 'POST / HTTP/1.1\r\nhost: x\r\nno colon', '400'],
+])('a client that sends a body after a head that %s sees the response', async (_name, head, status) => {
+  const port = await serve([healthz]);
+  const body = 'x'.repeat(4_000_000);
+  const response = await say(port, `${head}\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
+  expect(response).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+});
+
 describe('serveHttp', () => {
   test.each<[string, string]>([
     ['/healthz', '200'],

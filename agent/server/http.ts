@@ -9,6 +9,7 @@ import {
 import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { limitConnections } from '#api/kit/sockets/connection-limits.ts';
+import { refuseMalformedRequests } from '#api/kit/sockets/malformed-requests.ts';
 import { type ClaimedSocket, listenOnSocket } from '#api/kit/sockets/unix-socket.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { type Match, matchRoute, type Route } from './routes.ts';
@@ -46,6 +47,7 @@ const MOST_TCP_CONNECTIONS = 64;
 
 export async function serveHttp(deps: HttpServerDeps, listen: Listen): Promise<RunningServer> {
   const server = createServer(LIMITS, (request, response) => void respond(deps, request, response));
+  refuseMalformedRequests(server);
   let claim: ClaimedSocket | undefined;
   if (listen.kind === 'unix') claim = await listenOnSocket(server, listen.path);
   else {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { createFakeClock } from '#api/kit/clock.ts';
 import { silentLogger } from '#api/kit/logger.ts';
+import type { SystemdNotifier } from '#api/kit/systemd/notify.ts';
 import { createWaits } from '#api/kit/waits.ts';
-import type { SystemdNotifier } from './notify.ts';
 import { reportToSystemd } from './report.ts';
 
 function setUp() {

@@ -1,8 +1,8 @@
 /** Reports the state of the agent to systemd: ready once pods can run, with the reason until then; later its
  *  waits. */
 import type { Clock } from '#api/kit/clock.ts';
+import type { SystemdNotifier } from '#api/kit/systemd/notify.ts';
 import type { Waits } from '#api/kit/waits.ts';
-import type { SystemdNotifier } from './notify.ts';
 
 export interface SystemdReportDeps {
   readonly clock: Pick<Clock, 'setTimer'>;

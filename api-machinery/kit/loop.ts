@@ -27,7 +27,8 @@ export function createLoop(options: LoopOptions): Loop {
   let dirty = false;
   let notify: (() => void) | undefined;
   let timer: Timer | undefined;
-  let timerAtMs = Number.POSITIVE_INFINITY;
+  /** Monotonic: the wall clock may be set while the timer runs. */
+  let timerDueMs = Number.POSITIVE_INFINITY;
 
   function wake(): void {
     dirty = true;
@@ -35,13 +36,15 @@ export function createLoop(options: LoopOptions): Loop {
   }
 
   function wakeAt(atMs: number): void {
-    if (atMs >= timerAtMs) return;
+    const delayMs = atMs - clock.now();
+    const dueMs = clock.monotonic() + delayMs;
+    if (dueMs >= timerDueMs) return;
     timer?.cancel();
-    timerAtMs = atMs;
+    timerDueMs = dueMs;
     timer = clock.setTimer(() => {
-      timerAtMs = Number.POSITIVE_INFINITY;
+      timerDueMs = Number.POSITIVE_INFINITY;
       wake();
-    }, atMs - clock.now());
+    }, delayMs);
   }
 
   async function runStep(signal: AbortSignal): Promise<void> {

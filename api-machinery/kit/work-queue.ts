@@ -15,6 +15,14 @@ export interface WorkQueue {
   readonly length: number;
 }
 
+/** Learns about the keys of a queue, for metrics. */
+export interface QueueObserver {
+  /** The key became due. */
+  added(key: string): void;
+  started(key: string): void;
+  finished(key: string, failed: boolean): void;
+}
+
 export interface WorkQueueOptions {
   readonly clock: Clock;
   /** Idempotent: may be called again for the same state. May request another run by returning a delay in
@@ -24,12 +32,13 @@ export interface WorkQueueOptions {
   /** Maximum number of keys in flight; 4 by default. */
   readonly concurrency?: number;
   readonly backoff?: BackoffPolicy;
+  readonly observer?: QueueObserver | undefined;
 }
 
 const DEFAULT_BACKOFF: BackoffPolicy = { initialMs: 50, maxMs: 60_000, jitter: 0.2 };
 
 export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
-  const { clock, work, onError, concurrency = 4 } = options;
+  const { clock, work, onError, concurrency = 4, observer } = options;
   const backoff = createBackoff(options.backoff ?? DEFAULT_BACKOFF);
   const due = new Set<string>();
   const busy = new Set<string>();
@@ -38,6 +47,7 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
   let drained: (() => void) | undefined;
 
   function add(key: string): void {
+    if (!due.has(key)) observer?.added(key);
     due.add(key);
     startSome();
   }
@@ -61,22 +71,26 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
       if (busy.has(key)) continue;
       due.delete(key);
       busy.add(key);
+      observer?.started(key);
       void process(key, signal);
     }
   }
 
   async function process(key: string, until: AbortSignal): Promise<void> {
+    let failed = false;
     try {
       const again = await work(key, until);
       backoff.reset(key);
       if (again !== undefined) addAfter(key, again);
     } catch (thrown) {
+      failed = true;
       if (!until.aborted) {
         onError(key, asError(thrown));
         addAfter(key, backoff.fail(key, clock.now()));
       }
     } finally {
       busy.delete(key);
+      observer?.finished(key, failed);
       if (until.aborted && busy.size === 0) drained?.();
       else startSome();
     }

@@ -2,6 +2,7 @@
  *  windows for peers that do, and pauses the socket while readers are slow. */
 import type { Duplex } from 'node:stream';
 import { asError } from '../kit/errno.ts';
+import { closeGently } from '../kit/sockets/close-gently.ts';
 import { SpdyProtocolError, SpdyStreamError } from './errors.ts';
 import { createFrameReader } from './frame-reader.ts';
 import {
@@ -13,13 +14,15 @@ import {
   type SpdySetting,
 } from './frames.ts';
 import { createHeaderCompressor, createHeaderDecompressor, type SpdyHeaders } from './headers.ts';
+import { createIntake, type Intake } from './intake.ts';
 import { createSendWindow, INITIAL_WINDOW_BYTES } from './send-window.ts';
 import { createStream, type SpdyStream, type StreamControl } from './stream.ts';
 
 export interface SpdyConnection {
   /** Opens a stream; `accepted` resolves when it may be written to. */
   open(headers: SpdyHeaders): SpdyStream;
-  /** Sends GOAWAY and ends the socket; streams end as if the peer had closed them. */
+  /** Sends GOAWAY and ends the socket; streams end as if the peer had closed them. The peer receives everything that
+   *  was written, if it reads. */
   close(): void;
   /** Breaks the connection; every stream fails with `reason`. */
   destroy(reason: Error): void;
@@ -39,57 +42,35 @@ export interface SpdyConnectionOptions {
 
 type SendableFrame = Exclude<SpdyFrame, { kind: 'unknown' }>;
 
-/** Unread bytes above which the socket is paused. */
-const MAX_UNREAD_BYTES = 512 * 1024;
 const MAX_STREAMS = 256;
-/** Consumed bytes after which a peer that maintains windows gets an update. */
-const UPDATE_AFTER_BYTES = INITIAL_WINDOW_BYTES / 2;
 
-/** Writes in order and resolves each write when the socket accepts more. */
-function createSender(socket: Duplex): (frame: SendableFrame) => Promise<void> {
-  let drained: Promise<void> | undefined;
-  return async (frame) => {
-    if (socket.destroyed || socket.writableEnded) throw new SpdyStreamError('connection was closed');
-    if (socket.write(encodeFrame(frame))) return;
-    drained ??= new Promise<void>((resolve) => {
-      const settle = (): void => {
-        socket.off('drain', settle).off('close', settle);
-        drained = undefined;
-        resolve();
-      };
-      socket.on('drain', settle).on('close', settle);
-    });
-    await drained;
-  };
+interface Sender {
+  send(frame: SendableFrame): Promise<void>;
+  /** Ends every wait. */
+  stop(): void;
 }
 
-/** Counts bytes that readers have not consumed, pauses the socket, and sends the peer's window updates. */
-function createIntake(
-  socket: Duplex,
-  sendUpdate: (streamId: number, delta: number) => void,
-): {
-  readonly received: (bytes: number) => void;
-  readonly consumed: (streamId: number, bytes: number) => void;
-} {
-  let unreadBytes = 0;
-  const unacknowledged = new Map<number, number>();
-  function owe(streamId: number, bytes: number): void {
-    const total = (unacknowledged.get(streamId) ?? 0) + bytes;
-    const isDue = total >= UPDATE_AFTER_BYTES;
-    unacknowledged.set(streamId, isDue ? 0 : total);
-    if (isDue) sendUpdate(streamId, total);
-  }
+/** Writes in order and resolves each write when the socket accepts more. */
+function createSender(socket: Duplex): Sender {
+  let drained: Promise<void> | undefined;
+  let settle: (() => void) | undefined;
   return {
-    received(bytes) {
-      unreadBytes += bytes;
-      if (unreadBytes > MAX_UNREAD_BYTES) socket.pause();
+    async send(frame) {
+      if (socket.destroyed || socket.writableEnded) throw new SpdyStreamError('connection was closed');
+      if (socket.write(encodeFrame(frame))) return;
+      drained ??= new Promise<void>((resolve) => {
+        const done = (): void => {
+          socket.off('drain', done).off('close', done);
+          drained = undefined;
+          settle = undefined;
+          resolve();
+        };
+        settle = done;
+        socket.on('drain', done).on('close', done);
+      });
+      await drained;
     },
-    consumed(streamId, bytes) {
-      unreadBytes -= bytes;
-      if (unreadBytes <= MAX_UNREAD_BYTES / 2 && socket.isPaused()) socket.resume();
-      owe(streamId, bytes);
-      owe(0, bytes);
-    },
+    stop: () => settle?.(),
   };
 }
 
@@ -102,8 +83,8 @@ class Connection implements SpdyConnection {
   readonly #decompressor = createHeaderDecompressor();
   readonly #reader = createFrameReader();
   readonly #sessionWindow = createSendWindow(INITIAL_WINDOW_BYTES, false);
-  readonly #send: (frame: SendableFrame) => Promise<void>;
-  readonly #intake: ReturnType<typeof createIntake>;
+  readonly #sender: Sender;
+  readonly #intake: Intake;
   #nextId: number;
   #lastPeerId = 0;
   #peerWindowBytes = INITIAL_WINDOW_BYTES;
@@ -115,14 +96,16 @@ class Connection implements SpdyConnection {
     this.#socket = socket;
     this.#options = options;
     this.#nextId = options.role === 'client' ? 1 : 2;
-    this.#send = createSender(socket);
+    this.#sender = createSender(socket);
     this.#intake = createIntake(socket, (streamId, delta) => {
       if (this.#doesPeerKeepWindows) this.#sendDetached({ kind: 'windowUpdate', streamId, delta });
     });
     this.closed = new Promise((resolve) => {
       socket.on('close', () => {
-        for (const control of this.#streams.values()) control.disconnect(this.#error);
-        this.#sessionWindow.close();
+        // A broken socket that was paused still holds what it had received.
+        const rest: unknown = socket.read();
+        if (rest instanceof Uint8Array) this.#receive(rest);
+        this.#disconnect(this.#error);
         resolve(this.#error);
       });
     });
@@ -157,9 +140,22 @@ class Connection implements SpdyConnection {
   close(): void {
     if (this.#socket.destroyed || this.#socket.writableEnded) return;
     this.#sendDetached({ kind: 'goAway', lastStreamId: this.#lastPeerId, status: 0 });
-    // A peer that no longer reads would never receive the GOAWAY.
-    if (this.#socket.writableNeedDrain) this.#socket.destroy();
-    else this.#socket.end(() => this.#socket.destroy());
+    this.#socket.end();
+    this.#sender.stop();
+    this.#disconnect(undefined);
+    this.#intake.discard();
+    closeGently(this.#socket);
+  }
+
+  #disconnect(error: Error | undefined): void {
+    for (const control of this.#streams.values()) control.disconnect(error);
+    this.#sessionWindow.close();
+  }
+
+  /** Data is sent once nothing of the peer is on its way. */
+  async #sendData(frame: SendableFrame): Promise<void> {
+    if (frame.kind === 'data' && !frame.fin) await this.#intake.quiet();
+    return this.#sender.send(frame);
   }
 
   destroy(reason: Error): void {
@@ -169,12 +165,16 @@ class Connection implements SpdyConnection {
 
   #sendDetached(frame: SendableFrame): void {
     // A failed socket closes, and the close ends every stream with the reason.
-    this.#send(frame).catch(() => undefined);
+    this.#sender.send(frame).catch(() => undefined);
   }
 
   #createStream(id: number, headers: SpdyHeaders): StreamControl {
     const control = createStream(
-      { send: this.#send, onTaken: this.#intake.consumed, sessionWindow: this.#sessionWindow },
+      {
+        send: (frame) => this.#sendData(frame),
+        onTaken: (streamId, bytes) => this.#intake.consumed(streamId, bytes),
+        sessionWindow: this.#sessionWindow,
+      },
       {
         id,
         headers,

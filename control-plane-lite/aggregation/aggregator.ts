@@ -7,7 +7,7 @@ import type { WorkQueue } from '#api/kit/work-queue.ts';
 import type { Identity } from '#api/pki/certificate.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { Cache } from '../cache/contract.ts';
-import type { OtherContent } from '../controllers/skeleton/settings.ts';
+import type { AggregatedApis, OtherContent } from '../controllers/skeleton/settings.ts';
 import type { ExtraGroup } from '../discovery/groups.ts';
 import type { ApiRequest, ApiResponse, Handler, RequestInfo } from '../http/contract.ts';
 import type { OtherDocuments } from '../openapi/others.ts';
@@ -22,6 +22,7 @@ import { checkDiscovery } from './check-discovery.ts';
 import { forwardTo } from './forward.ts';
 import { createRemoteContent } from './remote-content.ts';
 import { createRemoteDocuments, type RemoteDocuments } from './remote-documents.ts';
+import { createRemoteRequests } from './remote-requests.ts';
 import { createRemoteAgent, createWayFinder, remoteTls, type Way } from './remote-server.ts';
 import { createServiceSource } from './service-source.ts';
 
@@ -58,6 +59,8 @@ export interface Aggregator {
   readonly apis: () => Iterable<RemoteApi>;
   /** Namespace content on the aggregated servers. */
   readonly content: OtherContent;
+  /** Requests of the autoscaler to the aggregated servers. */
+  readonly autoscaling: AggregatedApis;
   /** OpenAPI documents of the aggregated servers. */
   readonly documents: OtherDocuments;
   /** Checks the servers and publishes the results until the signal is aborted. */
@@ -136,6 +139,12 @@ export function createAggregator(deps: AggregatorDeps, options: AggregatorOption
       }
     },
   });
+  const remote = {
+    apis: () => table.all(),
+    resourcesOf: (name: string) => table.resourcesOf(name),
+    findWay,
+    identity,
+  };
   return {
     delegate({ info }) {
       const api = table.find(info.group, info.version);
@@ -148,11 +157,11 @@ export function createAggregator(deps: AggregatorDeps, options: AggregatorOption
       return api !== undefined && table.resourcesOf(api.name)?.some(({ name }) => name === asked) === true;
     },
     apis: () => table.all(),
-    content: createRemoteContent({
-      apis: () => table.all(),
-      resourcesOf: (name) => table.resourcesOf(name),
-      findWay,
-      identity,
+    content: createRemoteContent(remote),
+    autoscaling: createRemoteRequests({
+      ...remote,
+      find: (group, version) => table.find(group, version),
+      controller: 'horizontal-pod-autoscaler',
     }),
     documents,
     run: (signal) => queue.run(signal),

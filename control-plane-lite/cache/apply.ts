@@ -6,9 +6,10 @@ import { createTransientSet } from '#api/kit/transient.ts';
 import type { ApiObject } from '../resources/contract.ts';
 import type { StoredItem, StoreEvent } from '../store/contract.ts';
 import { CacheError } from './contract.ts';
-import type { Loading } from './follow/feed.ts';
 import { type Difference, eventsOf } from './follow/resync.ts';
+import type { Loading } from './follow/target.ts';
 import type { Router } from './router.ts';
+import type { Sealed } from './state/sealed.ts';
 import { uidOf, withRevision } from './state/stored-form.ts';
 
 export interface Applier {
@@ -18,6 +19,8 @@ export interface Applier {
   apply(events: readonly StoreEvent[]): void;
   /** No further events exist up to the revision. */
   progress(revision: number): void;
+  /** Applies a value that was sealed; `undefined`: the key was deleted meanwhile. */
+  unseal(key: string, item: StoredItem | undefined): void;
   /** Replaces the whole state. Differences from the known state become events, if events can explain them. */
   begin(): Loading;
 }
@@ -27,6 +30,7 @@ export interface ApplierDeps {
   readonly log: Logger;
   /** Returns the object that stored bytes were encoded from, if known. */
   readonly made: (key: string, stored: Buffer) => ApiObject | undefined;
+  readonly sealed: Sealed;
   /** Called after the revision has risen. */
   readonly onRevision: (revision: number) => void;
 }
@@ -45,7 +49,7 @@ function uidIfAny(bytes: Buffer, like: string): string {
 /** The known value of a key, whether or not a resource owns it. */
 function known(router: Router, key: string): { readonly revision: number; readonly uid: string } | undefined {
   const resource = router.find(key);
-  const object = resource?.get(key.slice(resource.storage.prefix.length));
+  const object = resource?.peek(key.slice(resource.storage.prefix.length));
   if (object !== undefined) return { revision: object.revision, uid: uidOf(object.json) };
   const item = router.unowned.get(key);
   // Unowned keys have no watchers, so it doesn't matter whether this is another object.
@@ -138,7 +142,7 @@ function loadAgain(router: Router, from: () => number, done: (difference: Differ
 }
 
 export function createApplier(deps: ApplierDeps): Applier {
-  const { router, log, onRevision } = deps;
+  const { router, log, sealed, onRevision } = deps;
   let revision = 0;
   let loaded = false;
 
@@ -154,8 +158,24 @@ export function createApplier(deps: ApplierDeps): Applier {
       if (event.revision <= revision) continue;
       revision = event.revision;
       applyEvent(deps, event);
+      if (sealed.size > 0) open(event.key);
     }
     onRevision(revision);
+  }
+
+  /** A resource without sealed values has its first complete state: watches can't start from an earlier one. */
+  function open(key: string): void {
+    if (!sealed.delete(key)) return;
+    const resource = router.find(key);
+    if (resource !== undefined && sealed.below(resource.storage.prefix) === 0)
+      resource.trim((history) => history.reset(revision));
+  }
+
+  function unseal(key: string, item: StoredItem | undefined): void {
+    // A later value arrives as an event.
+    if (item !== undefined && item.revision > revision) return;
+    if (item !== undefined && known(router, key) === undefined) replaceItem(deps, key, item, item.revision);
+    open(key);
   }
 
   function forgetPast(): void {
@@ -197,6 +217,7 @@ export function createApplier(deps: ApplierDeps): Applier {
     },
     apply,
     progress,
+    unseal,
     begin: () => (loaded ? loadAgain(router, () => revision, resync) : loadFirst(deps, start)),
   };
 }

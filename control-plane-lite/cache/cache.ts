@@ -18,11 +18,12 @@ import { createRouter, type Router } from './router.ts';
 import type { ObjectContext } from './state/cached-object.ts';
 import { createRetention, type HeldBytes, type Retention } from './state/history.ts';
 import { createLruBudget } from './state/lru-budget.ts';
+import { createSealed, type Sealed } from './state/sealed.ts';
 import { createPendingWrites } from './state/stored-form.ts';
 import { createFlusher } from './watch/fan-out.ts';
 
 export interface CacheDeps {
-  readonly store: Pick<Store, 'revisionStep' | 'currentRevision' | 'range' | 'watch'>;
+  readonly store: Pick<Store, 'revisionStep' | 'currentRevision' | 'get' | 'range' | 'watch'>;
   /** The same store, as the feed calls it: `waits` shows that it cannot be followed, so its single calls are not shown.
    *  Default: `store`. */
   readonly followedStore?: CacheDeps['store'];
@@ -30,6 +31,8 @@ export interface CacheDeps {
   readonly log: Logger;
   /** Displays that the store cannot be followed. */
   readonly waits?: Pick<Waits, 'begin'> | undefined;
+  /** For display. */
+  readonly storeName?: string;
   /** 0 to 1; default `Math.random`. */
   readonly random?: () => number;
   /** Runs a task in a later turn of the event loop; default `setImmediate`. */
@@ -54,6 +57,9 @@ export interface CacheOptions {
   readonly replayWrites?: number;
   /** Minimum time between two rounds of writes to watchers, in ms; default 10 ms. */
   readonly flushMs?: number;
+  /** Prefixes of resources without which nothing is served: the others are served even if some of their values cannot
+   *  be decrypted yet. Default: none. */
+  readonly indispensable?: readonly string[];
 }
 
 const MIB = 1024 * 1024;
@@ -66,6 +72,7 @@ const DEFAULTS = {
   formBytes: 16 * MIB,
   replayWrites: 1000,
   flushMs: 10,
+  indispensable: [],
 };
 
 /** Longest wait for the store's newest revision, in ms. */
@@ -78,6 +85,7 @@ function isEmpty(selectable: SelectableFields | undefined): boolean {
 }
 
 type Settings = Required<CacheOptions>;
+type Optional = 'waits' | 'storeName';
 
 /** Creates the target of the store's changes. */
 interface Intake {
@@ -86,6 +94,7 @@ interface Intake {
   readonly waiters: Waiters;
   readonly retention: Retention;
   readonly held: HeldBytes;
+  readonly sealed: Sealed;
 }
 
 function createIntake(
@@ -106,15 +115,16 @@ function createIntake(
     retention.note(revision);
     waiters.reached(revision);
   };
-  const applier: Applier = createApplier({ router, log, made, onRevision });
-  return { router, applier, waiters, retention, held };
+  const sealed = createSealed();
+  const applier: Applier = createApplier({ router, log, made, sealed, onRevision });
+  return { router, applier, waiters, retention, held, sealed };
 }
 
 /** Creates the cache of one resource. */
 function createFactory(
-  deps: Required<Omit<CacheDeps, 'waits'>> & Pick<CacheDeps, 'waits'>,
+  deps: Required<Omit<CacheDeps, Optional>> & Pick<CacheDeps, Optional>,
   settings: Settings,
-  { applier, held }: Pick<Intake, 'applier' | 'held'>,
+  { applier, held, sealed }: Pick<Intake, 'applier' | 'held' | 'sealed'>,
 ): (storage: StorageInfo, selectable: SelectableFields | undefined) => FedResourceCache {
   const { store, clock, log, random, defer } = deps;
   const parsed = createLruBudget(settings.parsedBytes);
@@ -124,6 +134,7 @@ function createFactory(
     held,
     revision,
     loaded: () => applier.loaded,
+    sealed: (prefix: string) => sealed.below(prefix),
     schedule: createFlusher(clock, settings.flushMs, defer),
     setTimer: clock.setTimer.bind(clock),
     random,
@@ -147,27 +158,21 @@ function asUnavailable(error: unknown, revision: number): Error {
 }
 
 export function createCache(deps: CacheDeps, options: CacheOptions = {}): Cache {
-  const completed: Required<Omit<CacheDeps, 'waits'>> & Pick<CacheDeps, 'waits'> = {
+  const completed: Required<Omit<CacheDeps, Optional>> & Pick<CacheDeps, Optional> = {
     random: Math.random,
     defer: setImmediate,
     followedStore: deps.store,
     ...deps,
   };
-  const { store, followedStore, clock, log, random, defer } = completed;
+  const { store, followedStore, random, defer } = completed;
   const settings = { ...DEFAULTS, ...options };
   const pendingWrites = createPendingWrites();
   const intake = createIntake(deps, settings, (key, stored) => pendingWrites.take(key, stored));
-  const { router, applier, waiters, retention } = intake;
+  const { router, applier, waiters, retention, sealed } = intake;
   const createResource = createFactory(completed, settings, intake);
   const firstSync = Promise.withResolvers<void>();
   const feed: Feed = createFeed(
-    {
-      store: followedStore,
-      clock,
-      log,
-      waits: deps.waits,
-      backoff: createBackoff(BACKOFF, random),
-    },
+    { ...completed, store: followedStore, backoff: createBackoff(BACKOFF, random) },
     settings,
     {
       begin: () => applier.begin(),
@@ -176,6 +181,8 @@ export function createCache(deps: CacheDeps, options: CacheOptions = {}): Cache 
       revision: () => applier.revision,
       reached: (revision) => waiters.wait(revision, NEWEST_MS),
       onSynced: () => firstSync.resolve(),
+      sealed,
+      unseal: (key, item) => applier.unseal(key, item),
     },
   );
   const readNewest = coalesce(() => store.currentRevision(), defer);
@@ -224,5 +231,6 @@ export function createCache(deps: CacheDeps, options: CacheOptions = {}): Cache 
     get synced() {
       return feed.synced;
     },
+    readable: (prefixes, signal) => sealed.readable(prefixes, signal),
   };
 }

@@ -93,6 +93,8 @@ export interface ResourceCache {
   readonly storage: StorageInfo;
   /** The newest revision up to which the cache has applied everything. */
   readonly revision: number;
+  /** @throws StatusError ServiceUnavailable if the object may be one that cannot be decrypted yet, as `list` and
+   *  `watch` do */
   get(key: string): CachedObject | undefined;
   /** @throws CacheError `expired` if the revision is older than the retained history, `future` if it has not
    *  been reached. */
@@ -141,6 +143,9 @@ export interface Cache {
   start(signal: AbortSignal): Promise<void>;
   /** Whether the store is being followed right now, for readiness. */
   readonly synced: boolean;
+  /** Resolves once no stored value below the prefixes waits to be decrypted, or the signal fires; undefined if none
+   *  does. Until then an object that is absent may exist, so nothing may be decided by its absence. */
+  readable(prefixes: ReadonlySet<string> | 'every', signal: AbortSignal): Promise<void> | undefined;
 }
 
 export type SelectableFields = Readonly<Record<string, (object: ApiObject) => string>>;

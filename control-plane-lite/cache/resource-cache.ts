@@ -14,6 +14,7 @@ import {
   type WatchHandle,
   type WatchOptions,
 } from './contract.ts';
+import { sealedValues } from './list/list-errors.ts';
 import { pageOf } from './list/page.ts';
 import { type ObjectContext, RestampedObject, StoredObject } from './state/cached-object.ts';
 import { createHistory, type HeldBytes, type History } from './state/history.ts';
@@ -35,6 +36,8 @@ export interface ResourceCacheDeps {
   readonly onError: (error: unknown) => void;
   /** Shared by the histories of all resources. */
   readonly held: HeldBytes;
+  /** Number of stored values below a prefix that cannot be decrypted yet. */
+  readonly sealed: (prefix: string) => number;
   /** Reads a page of a state that history no longer reaches. @throws CacheError */
   readonly listPast: (options: ListOptions, revision: number) => Promise<ListPage>;
 }
@@ -55,6 +58,8 @@ export interface FedResourceCache extends ResourceCache {
   /** Puts or removes without history and watchers: the state is being replaced. */
   replace(key: string, revision: number, json: Buffer | undefined): void;
   all(): Iterable<CachedObject>;
+  /** Never throws: undefined also for values that cannot be decrypted yet. */
+  peek(key: string): CachedObject | undefined;
   /** Drops history and everything derived from it. */
   trim(drop: (history: History) => void): void;
   endWatchers(reason: 'expired' | 'unavailable'): void;
@@ -98,6 +103,17 @@ function assertStart({ start }: WatchOptions, floor: number, newest: number): vo
   throw new CacheError('expired', `too old resource version: ${start.revision} (${floor})`, newest);
 }
 
+/** @throws CacheError */
+function assertLoaded({ loaded, revision }: ResourceCacheDeps): void {
+  if (!loaded()) throw new CacheError('unavailable', 'the store has not been read yet', revision());
+}
+
+/** @throws StatusError ServiceUnavailable */
+function assertDecrypted({ sealed }: ResourceCacheDeps, { prefix }: StorageInfo): void {
+  const count = sealed(prefix);
+  if (count > 0) throw sealedValues(count, prefix);
+}
+
 export function createResourceCache(
   deps: ResourceCacheDeps,
   { storage, context, maxChanges }: ResourceCacheOptions,
@@ -127,9 +143,7 @@ export function createResourceCache(
     previous?.drop();
   }
 
-  function assertLoaded(): void {
-    if (!deps.loaded()) throw new CacheError('unavailable', 'the store has not been read yet', newest());
-  }
+  const assertReadable = (): void => assertDecrypted(deps, storage);
 
   return {
     storage,
@@ -141,9 +155,14 @@ export function createResourceCache(
     get size() {
       return byKey.size;
     },
-    get: (key) => byKey.get(key)?.current,
+    get(key) {
+      const found = byKey.get(key)?.current;
+      if (found === undefined) assertReadable();
+      return found;
+    },
     list(request) {
-      assertLoaded();
+      assertLoaded(deps);
+      assertReadable();
       const { revision = newest() } = request;
       if (revision > newest()) {
         throw new CacheError('future', `revision ${revision} has not been reached yet`, newest());
@@ -154,7 +173,8 @@ export function createResourceCache(
       return pageOf(snapshots.view(revision), revision, request);
     },
     watch(options, encoder, sink) {
-      assertLoaded();
+      assertLoaded(deps);
+      assertReadable();
       assertStart(options, history.floor, newest());
       return fanOut.watch(options, encoder, sink);
     },
@@ -170,6 +190,7 @@ export function createResourceCache(
       apply(key, current, revision, false);
     },
     all: () => eachOf(byKey.values()),
+    peek: (key) => byKey.get(key)?.current,
     trim(drop) {
       drop(history);
       snapshots.dropBefore(history.floor);

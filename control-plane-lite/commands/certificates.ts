@@ -17,6 +17,7 @@ import {
   replacedAuthorities,
 } from '../identity/authorities.ts';
 import { keysDirOf } from '../identity/keys-dir.ts';
+import { becomeOwner } from './data-owner.ts';
 import { formatTable } from './table.ts';
 
 type Action = 'list' | 'rotate' | 'finish';
@@ -112,6 +113,7 @@ export async function runCertificatesCommand(
 ): Promise<number> {
   const command = parseCertificatesCommand(argv);
   const { dir } = command;
+  await becomeOwner(dir);
   const files = await readdir(dir).catch((cause: unknown) => {
     throw new ConfigError([
       `${dir} cannot be read: ${messageOf(cause)}; start the server once to generate it`,

@@ -48,11 +48,13 @@ export const COMMANDS: Readonly<Record<string, CommandHelp>> = {
     flags: [DATA_DIR, CERT_DIR],
   },
   backup: {
-    usage: ['backup FILE [flags]'],
+    usage: ['backup FILE [flags]', 'backup --directory D [--retain N] [flags]'],
     about:
       'Write the embedded store and the keys of the server to a new file, while the server runs. The file ' +
       'contains every secret of the cluster; only its owner may read it.',
     flags: [
+      ['--directory D', 'Name the file by the time, in this directory'],
+      ['--retain N', 'With --directory: remove older backups there, so that N remain'],
       [
         '--without-keys',
         'Leave out the CA and the keys (the folder pki); a server restored from the file generates new ones',
@@ -74,6 +76,24 @@ export const COMMANDS: Readonly<Record<string, CommandHelp>> = {
       ['--without-keys', 'Leave the keys unchanged even if the backup contains some'],
       DATA_DIR,
       CERT_DIR,
+    ],
+  },
+  install: {
+    usage: ['install [flags]'],
+    about:
+      'Install the program, its user, control-plane-lite.service and the timer of its backups, and start them. ' +
+      'Repeated, it replaces the program and restarts the server; settings and data stay.',
+    flags: [
+      ['--root D', 'Install the files below D and start nothing'],
+      ['--no-start', 'Install without starting'],
+    ],
+  },
+  uninstall: {
+    usage: ['uninstall [flags]'],
+    about: 'Stop the server and remove the installed files. Settings, data and backups stay.',
+    flags: [
+      ['--root D', 'Remove the files below D'],
+      ['--purge', 'Also remove settings, data and backups'],
     ],
   },
   version: { usage: ['version'], about: 'Print the version of the program and of the API.', flags: [] },

@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { upstreamAgentFlag } from '#api/vocabulary.ts';
+import { IGNORED_FLAGS } from './ignored.ts';
 import { ConfigError, configWarnings, createParser, describeProblem, parseConfig } from './parse.ts';
 import { SETTINGS } from './settings.ts';
 
 describe('parseConfig', () => {
   test('has a value for everything', () => {
     const config = parseConfig([]);
-    expect(Object.keys(config).toSorted()).toEqual(Object.keys(SETTINGS).toSorted());
+    expect(Object.keys(config).toSorted()).toEqual([...Object.keys(SETTINGS), 'setInVain'].toSorted());
     expect(config).toMatchObject({
       securePort: 6443,
       requestTimeout: 60_000,
@@ -33,6 +34,8 @@ describe('parseConfig', () => {
     [[`--${upstreamAgentFlag('nodeagent-timeout')}=7s`], { nodeagentTimeout: 7000 }],
     [['--controllers=*,-job'], { controllers: ['*', '-job'] }],
     [['--vocabulary=kubernetes'], { vocabulary: 'kubernetes' }],
+    [['--goaway-chance=0.001'], { goawayChance: 0.001 }],
+    [['--watch-cache', '--etcd-db-metric-poll-interval=30s'], { securePort: 6443 }],
   ])('%j', (argv, expected) => {
     expect(parseConfig(argv)).toMatchObject(expected);
   });
@@ -43,6 +46,7 @@ describe('parseConfig', () => {
       [/--secure-port: "x"/, /--request-timeout: "y"/],
     ],
     [['--secure-port=70000'], [/from 0 to 65535/]],
+    [['--goaway-chance=0.5'], [/--goaway-chance: "0.5" is not a number from 0 to 0.02/]],
     [['--vocabulary=latin'], [/"latin" is none of plat, kubernetes/]],
     [['--authorization-mode=RBAC,Rbac'], [/"Rbac" is none of/]],
     [['--authorization-mode=RBAC,RBAC'], [/more than once/]],
@@ -76,11 +80,23 @@ describe('parseConfig', () => {
       configWarnings(parseConfig([`--feature-gates=${gates}`]));
     expect(warningsOf('CronJobTimeZone=true,AllAlpha=true')).toEqual([]);
     // These request the default behaviour.
-    expect(warningsOf('OpenAPIV3=true,APIServerTracing=false')).toEqual([]);
-    expect(warningsOf('OpenAPIV3=false,APIServerTracing=true,CPUManager=true')).toEqual([
-      'Without effect, not implemented: feature gate OpenAPIV3 (always on), feature gate APIServerTracing',
-      'Without effect, ignored: feature gate CPUManager (a gate of nodeagent)',
+    expect(warningsOf('HonorPVReclaimPolicy=false')).toEqual([]);
+    expect(warningsOf('OpenAPIV3=false,WinDSR=true,CPUManager=true')).toEqual([
+      'Without effect, ignored: feature gate WinDSR (nodes run Linux), feature gate CPUManager (a gate of nodeagent)',
     ]);
+  });
+
+  test('flags without effect are named with the reason, unless they ask for what is so anyway', () => {
+    const warningsOf = (...argv: readonly string[]): readonly string[] => configWarnings(parseConfig(argv));
+    expect(warningsOf('--watch-cache', '--storage-backend=etcd3', '--service-account-lookup')).toEqual([]);
+    expect(warningsOf('--watch-cache=false', '--cloud-provider', 'aws')).toEqual([
+      'Without effect, ignored: --cloud-provider (no cloud provider is built in), --watch-cache (the cache holds every object and all changes since the last compaction)',
+    ]);
+  });
+
+  test('no flag is both with and without effect', () => {
+    const flags = new Set(Object.values(SETTINGS).map(({ flag }) => flag));
+    expect([...IGNORED_FLAGS.keys()].filter((flag) => flags.has(flag))).toEqual([]);
   });
 
   test('describes each flag in its own words', () => {

@@ -1,9 +1,8 @@
 /** Parses the command line to the configuration; reports every error at once, each with its flag. */
 import yargs, { type Argv, type Options } from 'yargs';
 import { suggestion } from '#api/kit/suggest.ts';
-import { DurationError, parseDurationMs } from '#api/meta/duration.ts';
 import { formatFieldError } from '#api/meta/field-error.ts';
-import { noEffectWarnings } from '#api/schema/effect.ts';
+import { effectText, noEffectWarnings, type SetInVain } from '#api/schema/effect.ts';
 import { checkGates, type GateSettings } from '#api/schema/feature-gates.ts';
 import { gatesSetInVain } from '#api/schema/gate-effects.ts';
 import { upstreamAgentFlag } from '#api/vocabulary.ts';
@@ -11,8 +10,12 @@ import { pluginErrors } from '../admission/names.ts';
 import { unknownControllers } from '../controllers/names.ts';
 import { authenticationErrors, authenticationWarnings } from './authentication-errors.ts';
 import { certificateErrors } from './certificate-errors.ts';
+import { readConfigFile } from './file.ts';
 import type { Setting } from './groups/setting.ts';
+import { IGNORED_FLAGS } from './ignored.ts';
+import { nodeRangeErrors } from './node-ranges.ts';
 import { SETTINGS, type ServerConfig } from './settings.ts';
+import { readSetting } from './values.ts';
 
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
@@ -25,10 +28,10 @@ export class ConfigError extends Error {
 
 const entries: readonly (readonly [string, Setting])[] = Object.entries(SETTINGS);
 
-/** A default that depends on other settings is only described here, so that a given value can be distinguished from it. */
+/** Defaults are only described here, so that a given value can be distinguished from them. */
 function defaultOf(setting: Setting): Options {
   const text = setting.type === 'boolean' ? setting.defaultText : undefined;
-  return text === undefined ? { default: setting.default } : { defaultDescription: text };
+  return { defaultDescription: text ?? JSON.stringify(setting.default) };
 }
 
 /** Other spellings: also upstream's for the flags that name the agent. */
@@ -54,9 +57,21 @@ function option(setting: Setting): Options {
 export const gateSettings = (words: readonly string[]): GateSettings =>
   Object.fromEntries(words.map((word) => [word.split('=')[0] ?? '', word.endsWith('=true')]));
 
+/** Flags without effect that were set to another value than the fixed behaviour. */
+function flagsSetInVain(config: ServerConfig): readonly SetInVain[] {
+  return [...config.setInVain].flatMap(([flag, value]) => {
+    const effect = IGNORED_FLAGS.get(flag);
+    const isFixed = effect?.always !== undefined && String(effect.always) === String(value);
+    return effect === undefined || isFixed ? [] : [{ subject: `--${flag}`, effect }];
+  });
+}
+
 /** Returns warnings about settings without effect, in few lines. */
 export const configWarnings = (config: ServerConfig): readonly string[] => [
-  ...noEffectWarnings(gatesSetInVain(gateSettings(config.featureGates), 'control-plane-lite')),
+  ...noEffectWarnings([
+    ...gatesSetInVain(gateSettings(config.featureGates), 'control-plane-lite'),
+    ...flagsSetInVain(config),
+  ]),
   ...authenticationWarnings(config),
 ];
 
@@ -108,6 +123,7 @@ function crossErrors(config: ServerConfig): readonly string[] {
   if (config.auditPolicyFile !== '' && config.auditLogPath === '' && config.auditWebhookConfigFile === '') {
     errors.push('--audit-policy-file has no effect without --audit-log-path or --audit-webhook-config-file');
   }
+  errors.push(...nodeRangeErrors(config));
   errors.push(...authenticationErrors(config));
   errors.push(...authorizationErrors(config));
   errors.push(...gateErrors(config.featureGates));
@@ -115,67 +131,26 @@ function crossErrors(config: ServerConfig): readonly string[] {
   for (const word of unknownControllers(config.controllers)) {
     errors.push(`--controllers: ${JSON.stringify(word)} names no controller`);
   }
+  if (!/^\d{1,9}(\.\d{1,9})?$/.test(config.horizontalPodAutoscalerTolerance)) {
+    const given = JSON.stringify(config.horizontalPodAutoscalerTolerance);
+    errors.push(
+      `--horizontal-pod-autoscaler-tolerance: ${given} is not a number from 0; use one such as 0.1`,
+    );
+  }
+  if (config.horizontalPodAutoscalerSyncPeriod === 0) {
+    errors.push('--horizontal-pod-autoscaler-sync-period: must be greater than 0');
+  }
   if (config.serviceClusterIpRange.length > 2) {
     errors.push('--service-cluster-ip-range: at most two ranges, one of each family');
   }
   return errors;
 }
 
-type Read = { readonly value: unknown } | { readonly problem: string };
-
-function readText(setting: Setting, given: string): Read {
-  const name = `--${setting.flag}`;
-  switch (setting.type) {
-    case 'integer': {
-      const value = Number(given);
-      const fits = /^-?\d+$/.test(given) && value >= setting.min && value <= setting.max;
-      if (fits) return { value };
-      return {
-        problem: `${name}: ${JSON.stringify(given)} is not a whole number from ${setting.min} to ${setting.max}`,
-      };
-    }
-    case 'duration':
-      try {
-        const value = parseDurationMs(given);
-        return value < 0 ? { problem: `${name}: must not be negative` } : { value };
-      } catch (thrown) {
-        if (!(thrown instanceof DurationError)) throw thrown;
-        return {
-          problem: `${name}: ${JSON.stringify(given)} is not a duration; use a value such as 30s, 5m or 1h30m`,
-        };
-      }
-    case 'string':
-      return checkChoices(name, setting.choices, [given]) ?? { value: given };
-    case 'boolean':
-    case 'list':
-      return { problem: `${name}: takes no single text` };
-    default:
-      return setting satisfies never;
-  }
-}
-
-function checkChoices(
-  name: string,
-  choices: readonly string[] | undefined,
-  given: readonly string[],
-): Read | undefined {
-  const bad = choices === undefined ? undefined : given.find((word) => !choices.includes(word));
-  return bad === undefined
-    ? undefined
-    : { problem: `${name}: ${JSON.stringify(bad)} is none of ${choices?.join(', ') ?? ''}` };
-}
-
-function read(setting: Setting, given: unknown): Read {
-  const name = `--${setting.flag}`;
-  if (setting.type === 'list') {
-    const words = (Array.isArray(given) ? given : [given])
-      .flatMap((item) => (setting.whole === true ? [String(item)] : String(item).split(',')))
-      .filter((word) => word !== '');
-    return checkChoices(name, setting.choices, words) ?? { value: words };
-  }
-  if (Array.isArray(given)) return { problem: `${name} is given more than once` };
-  return setting.type === 'boolean' ? { value: given === true } : readText(setting, String(given));
-}
+/** Any value is accepted; without one the flag is true. */
+const IGNORED_OPTIONS: readonly (readonly [string, Options])[] = [...IGNORED_FLAGS].map(([flag, effect]) => [
+  flag,
+  { description: effectText(effect), group: 'Without effect:', coerce: (value: unknown) => value ?? true },
+]);
 
 /** Creates the parser, also used for `--help`. */
 export function createParser(argv: readonly string[]): Argv {
@@ -185,6 +160,7 @@ export function createParser(argv: readonly string[]): Argv {
       '$0 [flags]\n$0 backup FILE\n$0 restore FILE\n$0 token create|list|delete\n$0 csr list|approve|deny\n$0 certificates list|rotate|finish\n$0 version\n$0 COMMAND --help',
     )
     .options(Object.fromEntries(entries.map(([, setting]) => [setting.flag, option(setting)])))
+    .options(Object.fromEntries(IGNORED_OPTIONS))
     .parserConfiguration({
       'boolean-negation': false,
       'camel-case-expansion': false,
@@ -198,7 +174,13 @@ export function createParser(argv: readonly string[]): Argv {
     .wrap(120);
 }
 
-const FLAGS: readonly string[] = entries.flatMap(([, setting]) => [setting.flag, ...aliasesOf(setting)]);
+const FLAGS: readonly string[] = [
+  ...entries.flatMap(([, setting]) => [setting.flag, ...aliasesOf(setting)]),
+  ...IGNORED_FLAGS.keys(),
+];
+
+/** Settings that a file may contain, by field. */
+const FILE_SETTINGS: ReadonlyMap<string, Setting> = new Map(entries.filter(([key]) => key !== 'config'));
 
 /** Rewords the parser's message about an unknown argument, with a suggestion. */
 export function describeProblem(
@@ -242,14 +224,28 @@ export function parseConfig(argv: readonly string[]): ServerConfig {
       );
     })
     .parseSync();
+  const path: unknown = parsed[SETTINGS.config.flag];
+  const file = typeof path === 'string' && path !== '' ? readConfigFile(path, FILE_SETTINGS) : undefined;
+  problems.push(...(file?.problems ?? []));
   const values: Record<string, unknown> = {};
   for (const [key, setting] of entries) {
-    const result = read(setting, parsed[setting.flag] ?? setting.default);
+    const given = parsed[setting.flag];
+    if (given === undefined && file?.values.has(key) === true) {
+      values[key] = file.values.get(key);
+      continue;
+    }
+    const result = readSetting(setting, given ?? setting.default);
     if ('problem' in result) problems.push(result.problem);
     else values[key] = result.value;
   }
   if (problems.length > 0) throw new ConfigError(problems);
-  if (parsed[SETTINGS.anonymousAuth.flag] === undefined) values['anonymousAuth'] = anonymousDefault(values);
+  const isGiven =
+    parsed[SETTINGS.anonymousAuth.flag] !== undefined || file?.values.has('anonymousAuth') === true;
+  if (!isGiven) values['anonymousAuth'] = anonymousDefault(values);
+  const flags = [...IGNORED_FLAGS.keys()].flatMap((flag) =>
+    parsed[flag] === undefined ? [] : [[flag, parsed[flag]] as const],
+  );
+  values['setInVain'] = new Map<string, unknown>([...(file?.inVain ?? []), ...flags]);
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- one value of its type for each setting of the table
   const config = values as unknown as ServerConfig;
   const conflicts = crossErrors(config);

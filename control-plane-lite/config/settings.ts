@@ -5,16 +5,18 @@ import { API, type ApiConfig } from './groups/api.ts';
 import { AUDIT, type AuditConfig } from './groups/audit.ts';
 import { AUTHENTICATION, type AuthenticationConfig } from './groups/authentication.ts';
 import { AUTHORIZATION, type AuthorizationConfig } from './groups/authorization.ts';
+import { AUTOSCALING, type AutoscalingConfig } from './groups/autoscaling.ts';
 import { CERTIFICATES, type CertificateConfig } from './groups/certificates.ts';
 import { ENCRYPTION, type EncryptionConfig } from './groups/encryption.ts';
+import { FILE, type FileConfig } from './groups/file.ts';
 import { NODES, type NodesConfig } from './groups/nodes.ts';
 import { OPERATION, type OperationConfig } from './groups/operation.ts';
 import { SERVING, type ServingConfig } from './groups/serving.ts';
 import type { SettingsOf } from './groups/setting.ts';
 import { STORAGE, type StorageConfig } from './groups/storage.ts';
 
-/** The configuration; durations are in ms. */
-export interface ServerConfig
+/** The values of all settings; durations are in ms. */
+export interface SettingValues
   extends StorageConfig,
     ApiConfig,
     ServingConfig,
@@ -23,11 +25,19 @@ export interface ServerConfig
     AuthorizationConfig,
     CertificateConfig,
     NodesConfig,
+    AutoscalingConfig,
     OperationConfig,
     AuditConfig,
-    EncryptionConfig {}
+    EncryptionConfig,
+    FileConfig {}
 
-export const SETTINGS: SettingsOf<ServerConfig> = {
+/** The configuration. */
+export interface ServerConfig extends SettingValues {
+  /** Flags without effect that were set, with their value. */
+  readonly setInVain: ReadonlyMap<string, unknown>;
+}
+
+export const SETTINGS: SettingsOf<SettingValues> = {
   ...STORAGE,
   ...API,
   ...SERVING,
@@ -36,7 +46,9 @@ export const SETTINGS: SettingsOf<ServerConfig> = {
   ...AUTHORIZATION,
   ...CERTIFICATES,
   ...NODES,
+  ...AUTOSCALING,
   ...OPERATION,
   ...AUDIT,
   ...ENCRYPTION,
+  ...FILE,
 };

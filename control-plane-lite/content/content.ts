@@ -40,6 +40,8 @@ export interface ContentDeps {
   readonly now: () => number;
   readonly protobuf?: ApiProtobuf;
   readonly yaml?: YamlReader;
+  /** Whether `fieldValidation` is honored; otherwise unknown fields are ignored. Default true. */
+  readonly validatesFields?: boolean;
 }
 
 /** Connect kinds have no table rows: they are never listed. */
@@ -53,17 +55,21 @@ const bodyOffer = (typeRef: string | undefined): Offer => ({
   transforms: false,
 });
 
-const reading = (
+type Reading = (
   request: ApiRequest,
   validation: FieldValidation,
   duplicates: ReadOptions['duplicates'],
   words: ReadOptions['words'],
-): ReadOptions => ({
-  validation,
-  duplicates,
-  warn: (text) => request.warn(text),
-  ...(words === undefined ? {} : { words }),
-});
+) => ReadOptions;
+
+const readingFor =
+  (validatesFields: boolean): Reading =>
+  (request, validation, duplicates, words) => ({
+    validation: validatesFields ? validation : 'Ignore',
+    duplicates,
+    warn: (text) => request.warn(text),
+    ...(words === undefined ? {} : { words }),
+  });
 
 /** Returns the negotiated representation of a resource's objects.
  *  @throws StatusError NotAcceptable, BadRequest */
@@ -156,6 +162,7 @@ export function createContent(given: ContentDeps): Content {
   const encodePlain = createPlainEncoder(deps);
 
   const large = createLimiter(MAX_LARGE_BODIES);
+  const reading = readingFor(given.validatesFields ?? true);
 
   return {
     whenRoom: (request, work) => large.run(work, request.signal),

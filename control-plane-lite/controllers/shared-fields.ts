@@ -12,7 +12,9 @@ const EVENT_RECORDERS = [
   'deployment',
   'disruption',
   'ephemeral-volume',
+  'horizontalpodautoscaling',
   'job',
+  'nodeipam',
   'nodelifecycle',
   'persistentvolume-binder',
   'persistentvolume-expander',
@@ -82,5 +84,9 @@ export const SHARED_FIELDS: Readonly<Record<string, SharedField>> = {
   'replicasets.apps metadata.ownerReferences': {
     writers: ['deployment', 'garbagecollector'],
     reason: OWN_REFERENCE,
+  },
+  'replicasets.apps spec.replicas': {
+    writers: ['deployment', 'horizontalpodautoscaling'],
+    reason: 'an autoscaler targets the Deployment, or a ReplicaSet without one',
   },
 };

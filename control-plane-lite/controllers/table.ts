@@ -14,8 +14,10 @@ import { endpointSliceMirroringController } from './endpoint-slice-mirroring/con
 import { ephemeralVolumeController } from './ephemeral-volume/controller.ts';
 import { expiryController } from './expiry.ts';
 import { garbageCollector } from './garbage-collector/collector.ts';
+import { horizontalPodAutoscalerController } from './horizontal-pod-autoscaler/controller.ts';
 import { jobController } from './job/controller.ts';
 import { namespaceController } from './namespaces/controller.ts';
+import { nodeIpamController } from './node-ipam/controller.ts';
 import { nodeLifecycleController } from './node-lifecycle/controller.ts';
 import { volumeBinderController } from './persistentvolume-binder/controller.ts';
 import { volumeExpanderController } from './persistentvolume-expander/controller.ts';
@@ -49,8 +51,10 @@ export const CONTROLLERS: readonly Controller[] = [
   endpointSliceMirroringController,
   ephemeralVolumeController,
   garbageCollector,
+  horizontalPodAutoscalerController,
   jobController,
   namespaceController,
+  nodeIpamController,
   nodeLifecycleController,
   volumeBinderController,
   volumeExpanderController,

@@ -22,9 +22,9 @@ export function storageVersionHash({ info, storage }: Resource): string | undefi
   return digest.subarray(0, HASH_BYTES).toString('base64');
 }
 
-function mainResource(resource: Resource): APIResource {
+function mainResource(resource: Resource, hashes: boolean): APIResource {
   const { plural, singular, namespaced, kind, verbs, shortNames, categories } = resource.info;
-  const hash = storageVersionHash(resource);
+  const hash = hashes ? storageVersionHash(resource) : undefined;
   return {
     name: plural,
     singularName: isCustom(resource) ? singular : '',
@@ -49,10 +49,11 @@ function subresource({ info }: Resource, sub: SubresourceInfo): APIResource {
   };
 }
 
-/** The resources of one group's version with their subresources, by the alphabet. */
-export function apiResources(resources: readonly Resource[]): readonly APIResource[] {
+/** The resources of one group's version with their subresources, by the alphabet.
+ *  @param hashes whether resources have the hash of their storage version */
+export function apiResources(resources: readonly Resource[], hashes = true): readonly APIResource[] {
   const listed = resources.flatMap((resource) => [
-    mainResource(resource),
+    mainResource(resource, hashes),
     ...[...resource.info.subresources.values()].map((sub) => subresource(resource, sub)),
   ]);
   return listed.toSorted(byName);

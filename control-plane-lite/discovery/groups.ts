@@ -53,8 +53,14 @@ function byGroup(resources: readonly Resource[]): ByGroup {
   return groups;
 }
 
-function ownVersions(versions: ReadonlyMap<string, readonly Resource[]>): readonly ServedVersion[] {
-  return [...versions].map(([version, resources]) => ({ version, resources: apiResources(resources) }));
+function ownVersions(
+  versions: ReadonlyMap<string, readonly Resource[]>,
+  hashes: boolean,
+): readonly ServedVersion[] {
+  return [...versions].map(([version, resources]) => ({
+    version,
+    resources: apiResources(resources, hashes),
+  }));
 }
 
 function extraVersions(extra: ExtraGroup): readonly ServedVersion[] {
@@ -75,11 +81,13 @@ function joined(own: readonly ServedVersion[], others: readonly ServedVersion[])
   );
 }
 
-/** All groups, the core group first. */
+/** All groups, the core group first.
+ *  @param hashes whether resources have the hash of their storage version */
 export function servedGroups(
   resources: readonly Resource[],
   extras: readonly ExtraGroup[],
   vocabulary: Vocabulary,
+  hashes = true,
 ): readonly ServedGroup[] {
   const own = byGroup(resources);
   const others = new Map(extras.map((extra) => [extra.group, extra]));
@@ -94,7 +102,7 @@ export function servedGroups(
         extra === undefined ? 0 : (extra.priority ?? CUSTOM_PRIORITY),
       ),
       versions: joined(
-        mine === undefined ? [] : ownVersions(mine),
+        mine === undefined ? [] : ownVersions(mine, hashes),
         extra === undefined ? [] : extraVersions(extra),
       ),
     };

@@ -16,6 +16,8 @@ export interface DiscoveryDeps {
   readonly registry: Pick<ResourceRegistry, 'all' | 'generation'>;
   readonly protobuf: ApiProtobuf;
   readonly build: BuildInfo;
+  /** Whether resources have the hash of their storage version. Default true. */
+  readonly storageVersionHashes?: boolean;
   /** `host:port` of the server for clients. */
   readonly serverAddress: () => string;
   /** Groups of aggregated servers; the same array until they change. Default: none. */
@@ -35,7 +37,7 @@ const isCore = ({ name }: ServedGroup): boolean => name === '';
 
 /** The groups as they are now, counted again only after a change. */
 function createGroups(
-  { registry, vocabulary, extraGroups }: DiscoveryDeps,
+  { registry, vocabulary, extraGroups, storageVersionHashes }: DiscoveryDeps,
   changed: () => void,
 ): () => readonly ServedGroup[] {
   let generation = -1;
@@ -46,7 +48,7 @@ function createGroups(
     if (generation !== registry.generation || extras !== others) {
       generation = registry.generation;
       extras = others;
-      groups = servedGroups(registry.all(), extras, vocabulary);
+      groups = servedGroups(registry.all(), extras, vocabulary, storageVersionHashes);
       changed();
     }
     return groups;

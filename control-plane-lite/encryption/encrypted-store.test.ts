@@ -65,6 +65,24 @@ function follow(store: Store) {
 
 const settle = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 5));
 
+test('values that cannot be decrypted are separated from the others, if the caller requests it', async () => {
+  const { inner, store, use } = setUp([one]);
+  await store.put(`${SECRETS}a/a`, VALUE, 'absent');
+  await inner.put('/registry/pods/a/c', VALUE, 'absent');
+  use([two, one]);
+  await store.put(`${SECRETS}a/b`, VALUE, 'absent');
+  use([two]);
+  await expect(store.range('/registry/')).rejects.toThrow(StoreError);
+  const { items, sealed = [] } = await store.range('/registry/', { sealed: 'return' });
+  expect(items.map(({ key, value }) => [key, String(value)])).toEqual([
+    ['/registry/pods/a/c', String(VALUE)],
+    [`${SECRETS}a/b`, String(VALUE)],
+  ]);
+  expect(sealed).toMatchObject([{ key: `${SECRETS}a/a`, error: { reason: 'corrupt' } }]);
+  use([two, one]);
+  expect((await store.range('/registry/', { sealed: 'return' })).sealed).toEqual([]);
+});
+
 describe.each([one, two, box])('values of $prefix', (transformer) => {
   test('are encrypted in the store and plain everywhere else', async () => {
     const { inner, store } = setUp([transformer]);

@@ -6,6 +6,7 @@
 import { asError } from '#api/kit/errno.ts';
 import {
   type RangeResult,
+  type SealedItem,
   type Store,
   type StoredItem,
   StoreError,
@@ -92,6 +93,20 @@ class Opener {
     });
     const isNow = (result: Eventual<R>): result is R => !(result instanceof Promise);
     return opened.every(isNow) ? opened : Promise.all(opened);
+  }
+
+  /** Separates the items that cannot be opened. */
+  async each(items: readonly StoredItem[]): Promise<Pick<RangeResult, 'items' | 'sealed'>> {
+    const opened: StoredItem[] = [];
+    const sealed: SealedItem[] = [];
+    const results = await Promise.allSettled(items.map(async (item) => this.open(item)));
+    for (const [index, result] of results.entries()) {
+      if (result.status === 'fulfilled') opened.push(result.value);
+      else if (result.reason instanceof StoreError)
+        sealed.push({ key: items[index]?.key ?? '', error: result.reason });
+      else throw asError(result.reason);
+    }
+    return { items: opened, sealed };
   }
 }
 
@@ -184,8 +199,9 @@ export function createEncryptedStore(deps: EncryptedStoreDeps): Store {
       const item = await store.get(key);
       return item === undefined ? undefined : opener.open(item);
     },
-    async range(prefix, options): Promise<RangeResult> {
+    async range(prefix, { sealed, ...options } = {}): Promise<RangeResult> {
       const result = await store.range(prefix, options);
+      if (sealed === 'return') return { ...result, ...(await opener.each(result.items)) };
       return { ...result, items: await opener.all(result.items, (item) => opener.open(item)) };
     },
     async put(key, value, expected) {

@@ -18,10 +18,22 @@ export interface EndpointDeps {
   readonly authorizer: Authorizer;
   readonly clock: Clock;
   readonly vocabulary: Vocabulary;
+  /** Lists. Default: in pages, with the number of items left. */
+  readonly lists?: ListFeatures;
+  /** Minimum timeout of watches that request none; they end after up to twice that, so that they don't all end
+   *  together. */
+  readonly watchTimeoutMs: number;
   /** Handles resources of aggregated servers; consulted before this server's own. */
   readonly delegate?: (request: ApiRequest) => Handler | undefined;
   /** Connect subresources: `pods/exec`, `nodes/proxy`… */
   readonly connect?: (request: ApiRequest, resource: Resource) => ConnectHandler | undefined;
+}
+
+export interface ListFeatures {
+  /** `limit` and `continue` are honored; otherwise every list is whole. */
+  readonly inPages: boolean;
+  /** Pages tell how many items are left. */
+  readonly countRest: boolean;
 }
 
 export type ConnectHandler = (

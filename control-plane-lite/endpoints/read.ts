@@ -34,6 +34,12 @@ export const stateRequest = (query: URLSearchParams): StateRequest => {
   };
 };
 
+/** The same without pages: the limit and the token of the query have no effect. */
+function wholeState(query: URLSearchParams): StateRequest {
+  const { limit: _, continue: __, ...state } = stateRequest(query);
+  return state;
+}
+
 /** Waits until the cache is fresh enough. @throws StatusError Timeout, ServiceUnavailable */
 export async function reach({ cache }: EndpointDeps, freshness: Freshness): Promise<void> {
   if (freshness.kind === 'any') return;
@@ -80,7 +86,8 @@ export async function listEndpoint(
 ): Promise<ApiResponse> {
   deps.content.checkAccept(request, resource);
   const domain = deps.vocabulary.apiGroupDomain;
-  const state = stateRequest(request.query);
+  const { inPages = true, countRest = true } = deps.lists ?? {};
+  const state = inPages ? stateRequest(request.query) : wholeState(request.query);
   const decision = decideList(state, domain);
   const page = await pageOf(deps, request, resource, decision, state.limit ?? 0);
   const token =
@@ -89,7 +96,7 @@ export async function listEndpoint(
     items: page.items,
     revision: page.revision,
     continue: token,
-    ...(page.remaining === undefined || token === '' ? {} : { remaining: page.remaining }),
+    ...(page.remaining === undefined || token === '' || !countRest ? {} : { remaining: page.remaining }),
   });
 }
 

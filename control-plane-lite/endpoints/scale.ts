@@ -2,7 +2,6 @@
  *  Scale. */
 import { finish } from '#api/kit/steps.ts';
 import { StatusError } from '#api/meta/status-error.ts';
-import { invalid } from '#api/meta/status-errors.ts';
 import type { ScaleMapping as OwnershipMapping } from '../apply/scale.ts';
 import type { ApiRequest, ApiResponse } from '../http/contract.ts';
 import { applyJsonPatch } from '../patch/json-patch.ts';
@@ -10,13 +9,14 @@ import { applyMergePatch } from '../patch/merge-patch.ts';
 import { applyStrategicMergePatch } from '../patch/strategic-merge.ts';
 import type { ApiObject, Resource } from '../resources/contract.ts';
 import { apiVersionOf } from '../resources/facts.ts';
-import type { AdmissionView, Change } from '../verbs/contract.ts';
+import type { Change } from '../verbs/contract.ts';
 import type { BodyTarget, PatchBody } from './content.ts';
 import type { EndpointDeps } from './deps.ts';
 import { findObject } from './read.ts';
 import { callerOf, parseWriteQuery, refOf } from './read-request.ts';
 import { applyToScale, passOwnersOn, replicasPathOf } from './scale-apply.ts';
 import type { ScaleMapping } from './scale-mapping.ts';
+import { checkScale, scaleView } from './scale-view.ts';
 import { checkForce } from './write.ts';
 
 const SCALE_VERSION = 'autoscaling/v1';
@@ -51,26 +51,10 @@ export async function scaleEndpoint(
     ...query,
     manage,
     subresource: 'scale',
-    view: viewOf(mapping),
+    view: scaleView(mapping),
     caller: callerOf(request),
   });
   return deps.content.plain(request, 200, mapping.scaleOf(object));
-}
-
-/** Admission sees the Scale, not the scaled object. */
-const viewOf = (mapping: ScaleMapping): AdmissionView => ({
-  schema: mapping.schema,
-  see: (object) => mapping.scaleOf(object),
-  put(draft, scale) {
-    checkScale(mapping, scale, draft.metadata.name ?? '');
-    mapping.apply(draft, scale);
-  },
-});
-
-/** @throws StatusError Invalid */
-function checkScale(mapping: ScaleMapping, scale: ApiObject, name: string): void {
-  const errors = mapping.errors(scale);
-  if (errors.length > 0) throw invalid({ group: 'autoscaling', name: 'Scale' }, name, errors);
 }
 
 interface ScaleChange {

@@ -10,9 +10,6 @@ import type { EndpointDeps } from './deps.ts';
 import { cacheOf, checkFields, reach, stateRequest } from './read.ts';
 import { booleanParameter, integerParameter, parseSelectors } from './read-request.ts';
 
-/** Minimum timeout of watches that request none; up to twice that, so that they don't all end together. */
-const WATCH_TIMEOUT_MS = 30 * 60_000;
-
 export async function watchEndpoint(
   deps: EndpointDeps,
   request: ApiRequest,
@@ -47,7 +44,7 @@ export async function watchEndpoint(
     deps,
     (status) => relay.fail(watching.error(status)),
   );
-  const timer = deps.clock.setTimer(end, timeoutOf(query));
+  const timer = deps.clock.setTimer(end, timeoutOf(query, deps.watchTimeoutMs));
   function close(): void {
     timer.cancel();
     resource.retired?.removeEventListener('abort', end);
@@ -78,9 +75,9 @@ export async function watchEndpoint(
 
 const isSecret = ({ info }: Resource): boolean => info.group === '' && info.plural === 'secrets';
 
-function timeoutOf(query: URLSearchParams): number {
+function timeoutOf(query: URLSearchParams, minimumMs: number): number {
   const seconds = integerParameter(query, 'timeoutSeconds') ?? 0;
-  return seconds > 0 ? secondsInMs(seconds) : WATCH_TIMEOUT_MS * (1 + Math.random());
+  return seconds > 0 ? secondsInMs(seconds) : minimumMs * (1 + Math.random());
 }
 
 const OVER: Watch = { close: () => undefined, finish: () => undefined };

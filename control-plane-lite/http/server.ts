@@ -53,6 +53,8 @@ export interface ApiServerDeps {
 export interface ApiServerOptions extends ListenerOptions {
   /** `--request-timeout`. Default 60 s. */
   readonly requestTimeoutMs?: number;
+  /** Whether responses are compressed for clients that accept it. Default true. */
+  readonly compress?: boolean;
   /** Default 3 MiB. */
   readonly bodyLimitBytes?: number;
   readonly inFlight?: InFlightOptions;
@@ -87,7 +89,8 @@ export function pipelineParts(deps: ApiServerDeps, options: ApiServerOptions): P
     metrics,
     router: createRouter(deps.routes),
     encodeStatus: deps.encodeStatus ?? encodeStatusAsJson,
-    streamer: createStreamer({ clock }, { ...options.streams, domain }),
+    compress: options.compress ?? true,
+    streamer: createStreamer({ clock }, { ...options.streams, compress: options.compress ?? true, domain }),
     domain,
   };
 }

@@ -4,6 +4,7 @@ import { X509Certificate } from 'node:crypto';
 import { type FSWatcher, watch } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '#api/kit/clock.ts';
+import { onClockJump } from '#api/kit/clock-jumps.ts';
 import { createListeners } from '#api/kit/listeners.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createLoop } from '#api/kit/loop.ts';
@@ -23,7 +24,7 @@ export interface KeeperDeps {
   readonly log: Pick<Logger, 'warn' | 'info'>;
 }
 
-/** Nothing reports a jump of the clock, so it is compared this often, in ms. */
+/** Certificates are compared with the clock this often, in ms; at once after a jump. */
 const CLOCK_MS = 60_000;
 /** Several files change together, in ms. */
 const SETTLE_MS = 100;
@@ -92,9 +93,13 @@ export async function keepIdentity(
     retryMs: CLOCK_MS,
   });
 
-  function checkClock(): void {
+  function checkNow(): void {
     if (!isCurrent(current, clock.now())) loop.wake();
     warnOfExpiry();
+  }
+
+  function checkClock(): void {
+    checkNow();
     timer = clock.setTimer(checkClock, CLOCK_MS);
   }
 
@@ -114,6 +119,7 @@ export async function keepIdentity(
   loop.wake();
   void loop.run(ending.signal);
   let timer = clock.setTimer(checkClock, CLOCK_MS);
+  const endJumps = onClockJump(clock, checkNow);
   warnOfExpiry();
   return {
     current: () => current,
@@ -124,6 +130,7 @@ export async function keepIdentity(
     close() {
       ending.abort();
       timer.cancel();
+      endJumps();
       watcher?.close();
     },
   };

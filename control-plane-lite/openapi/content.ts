@@ -19,6 +19,8 @@ import { reachableTypes, type SchemaContext, typeSchema } from './type-definitio
 
 export interface Described {
   readonly resources: readonly Resource[];
+  /** Whether schemas list the values of enumerations. Default true. */
+  readonly enums?: boolean;
 }
 
 /** Name and value. */

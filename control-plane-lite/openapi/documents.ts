@@ -73,9 +73,14 @@ function* paths2(described: Described, vocabulary: Vocabulary): Generator<Entry>
   for (const item of paths(described, vocabulary)) yield [item.path, pathItem2(item, vocabulary)];
 }
 
+const common = (described: Described): Pick<SchemaContext, 'groupVersions' | 'enums'> => ({
+  groupVersions: groupVersions(described),
+  ...(described.enums === undefined ? {} : { enums: described.enums }),
+});
+
 /** `others`: merged documents of aggregated servers. */
 export function outline2(described: Described, vocabulary: Vocabulary, others: Others = NO_OTHERS): Outline {
-  const context = { vocabulary, dialect: OPENAPI_2, groupVersions: groupVersions(described) };
+  const context = { vocabulary, dialect: OPENAPI_2, ...common(described) };
   return {
     head: {
       swagger: '2.0',
@@ -98,7 +103,7 @@ export function outline2(described: Described, vocabulary: Vocabulary, others: O
 }
 
 export function outline3(described: Described, vocabulary: Vocabulary): Outline {
-  const context = { vocabulary, dialect: OPENAPI_3, groupVersions: groupVersions(described) };
+  const context = { vocabulary, dialect: OPENAPI_3, ...common(described) };
   return {
     head: { openapi: '3.0.0', info: info(vocabulary) },
     sections: [

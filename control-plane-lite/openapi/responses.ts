@@ -95,15 +95,18 @@ export function createResponses({
   vocabulary,
   registry,
   product,
+  enums = true,
   others = NO_OTHERS,
 }: OpenApiDeps): Responses {
-  const fingerprint = createFingerprint({ program: `${product} ${vocabulary.name}` });
+  const fingerprint = createFingerprint({
+    program: `${product} ${vocabulary.name}${enums ? '' : ' without enums'}`,
+  });
   const index = createIndex(registry, fingerprint, others);
   const store = createDocumentStore();
 
   async function respond2(request: ApiRequest): Promise<BytesResponse> {
     const type = negotiate(request, [JSON_TYPE, REQUESTED_PROTOBUF, PROTOBUF_TYPE]);
-    const described = { resources: registry.all() };
+    const described = { resources: registry.all(), enums };
     const extracts = others.extracts();
     const own = await fingerprint(described.resources);
     const hash = extracts.length === 0 ? own : hashOf([own, ...extracts.map((each) => each.hash)].join());
@@ -148,7 +151,7 @@ export function createResponses({
     if (expected !== null && expected !== hash) return moved(urlOf(path, hash));
     const wanted = { key: path, hash, contentType: JSON_TYPE, forever: expected !== null };
     if (resources.length > 0) {
-      const make = (): Iterable<string> => jsonPieces(outline3({ resources }, vocabulary));
+      const make = (): Iterable<string> => jsonPieces(outline3({ resources, enums }, vocabulary));
       return store.respond(request, { ...wanted, make });
     }
     // Fetched before the build queue: other documents do not wait for an aggregated server.

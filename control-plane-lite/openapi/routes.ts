@@ -20,8 +20,14 @@ export function createOpenApiRoutes(deps: OpenApiDeps): readonly PathRoute[] {
     return loading;
   };
   const methods = ['GET'];
+  const version2: PathRoute = {
+    path: '/openapi/v2',
+    methods,
+    handler: async (request) => (await responses()).version2(request),
+  };
+  if (deps.version3 === false) return [version2];
   return [
-    { path: '/openapi/v2', methods, handler: async (request) => (await responses()).version2(request) },
+    version2,
     {
       path: '/openapi/v3',
       below: true,

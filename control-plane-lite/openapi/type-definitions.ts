@@ -19,6 +19,8 @@ import { definitionName, type GroupVersionKind, kindOfType } from './names.ts';
 export interface SchemaContext {
   readonly vocabulary: Vocabulary;
   readonly dialect: Dialect;
+  /** Whether the values of enumerations are listed. Default true. */
+  readonly enums?: boolean;
   /** Where options of deletion may be written in. */
   readonly groupVersions: readonly { readonly group: string; readonly version: string }[];
 }
@@ -138,7 +140,7 @@ function memberSchema(name: TypeName, field: JsonField, context: SchemaContext):
     ...(field.default === undefined ? {} : { default: field.default }),
     ...mergeMarks(field, context),
   };
-  const enumerated = field.enum === undefined ? {} : { enum: field.enum };
+  const enumerated = field.enum === undefined || context.enums === false ? {} : { enum: field.enum };
   return valueSchema(field.type, field.packageName, context, more, enumerated);
 }
 

@@ -2,14 +2,19 @@
  *  kinds. */
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { createBuiltinSchema } from './builtin-schema.ts';
-import type { KindEntry, KindTable, Resource, StorageInfo } from './contract.ts';
+import type { KindEntry, KindTable, Resource, ResourceInfo, StorageInfo } from './contract.ts';
+import { dropDisabledFields } from './drop-gated-fields.ts';
 import { apiVersionOf, type BuiltinFact, builtinFacts } from './facts.ts';
+import { GATED_FIELDS, GATED_SUBRESOURCES } from './gated-fields.ts';
 import { deprecations, deprecationWarning, formatRelease } from './groups/deprecations.ts';
+import { privilegedCheck } from './privileged.ts';
 
 export interface BuiltinDeps {
   readonly vocabulary: Vocabulary;
   readonly gates: ReadonlySet<string>;
   readonly kinds: KindTable;
+  /** Whether containers may be privileged. Default true. */
+  readonly allowPrivileged?: boolean;
 }
 
 /** Resources that are operations, not objects: nothing of them is stored. */
@@ -51,6 +56,18 @@ function fates(vocabulary: Vocabulary): ReadonlyMap<string, Fate> {
   );
 }
 
+/** Returns the names of a resource without the subresources of disabled gates. */
+function enabledInfo({ info, typeRef }: BuiltinFact, gates: ReadonlySet<string>): ResourceInfo {
+  const isEnabled = (name: string): boolean => {
+    const gate = GATED_SUBRESOURCES[`${typeRef}/${name}`];
+    return gate === undefined || gates.has(gate);
+  };
+  const subresources = [...info.subresources].filter(([name]) => isEnabled(name));
+  return subresources.length === info.subresources.size
+    ? info
+    : { ...info, subresources: new Map(subresources) };
+}
+
 /** All built-in resources, those that are operations included. */
 export function builtinResources(deps: BuiltinDeps): readonly Resource[] {
   const { vocabulary, gates, kinds } = deps;
@@ -66,13 +83,17 @@ export function builtinResources(deps: BuiltinDeps): readonly Resource[] {
     const key = storedKey(fact, entry);
     const storedFact = byKey.get(key) ?? fact;
     const conversion = entry.storedAs?.conversion;
+    const dropDisabled = dropDisabledFields(GATED_FIELDS[fact.typeRef] ?? [], gates);
+    const policyErrors = deps.allowPrivileged === false ? privilegedCheck(fact.typeRef) : undefined;
     const resource: Resource = {
-      info: fact.info,
+      info: enabledInfo(fact, gates),
       schema: createBuiltinSchema(fact.typeRef, { vocabulary, gates }),
       strategy: entry.strategy,
       parts: entry.parts ?? {},
       storage: storageOf(storedFact),
       ...fateOf.get(`${fact.info.group}/${fact.info.version}/${fact.info.plural}`),
+      ...(policyErrors === undefined ? {} : { policyErrors }),
+      ...(dropDisabled === undefined ? {} : { dropDisabled }),
       ...(conversion === undefined ? {} : { conversion }),
       ...(entry.decidesInServed === true ? { decidesInServed: true } : {}),
       ...(storedFact === fact ? {} : { stored: make(storedFact) }),

@@ -229,6 +229,10 @@ export interface Resource {
   readonly schema: ObjectSchema;
   readonly strategy: Strategy;
   readonly parts: Readonly<Record<string, PartStrategy>>;
+  /** Drops the fields of disabled feature gates, unless the old object uses them. Absent: there are none. */
+  readonly dropDisabled?: (draft: ApiObject, old?: ApiObject) => void;
+  /** Returns the errors of an object by the policy of the server. Absent: there is none. */
+  readonly policyErrors?: (object: ApiObject) => readonly FieldError[];
   /** Where the objects are: resources that share a storage are versions of one another. */
   readonly storage: StorageInfo;
   /** From the stored version to this one and back; absent where they are the same. Changes the draft. */

@@ -48,6 +48,7 @@ export function prepareForCreate(
   if (countsGeneration(resource, draft)) metadata.generation = 1;
   if (hasStatusPart(resource) && resource.strategy.keepsStatusOnCreate !== true) draft['status'] = {};
   resource.strategy.prepareForCreate?.(draft, context);
+  resource.dropDisabled?.(draft);
 }
 
 /** Returns the checks of a new object, for `boundedFieldErrors`. */
@@ -61,6 +62,7 @@ export function createChecks(
     () => metadataErrors(resource, object),
     () => strategy.validate?.(object, context) ?? [],
     () => strategy.validateCreate?.(object, context) ?? [],
+    () => resource.policyErrors?.(object) ?? [],
   ];
 }
 
@@ -86,12 +88,14 @@ export function prepareForUpdate(
   if (isWhole(subresource)) {
     if (hasStatusPart(resource)) copyMember(draft, old, 'status');
     resource.strategy.prepareForUpdate?.(draft, old, context);
+    resource.dropDisabled?.(draft, old);
     raiseGeneration(resource, draft, old);
     return;
   }
   const part = resource.parts[subresource];
   if (part === undefined) keepAllBut(draft, old, subresource);
   else part.prepareForUpdate(draft, old, context);
+  resource.dropDisabled?.(draft, old);
 }
 
 type ServerSet = (typeof SERVER_SET)[number];
@@ -151,6 +155,7 @@ export function updateChecks(
     ...common,
     () => strategy.validate?.(object, context, old) ?? [],
     () => strategy.validateUpdate?.(object, old, context) ?? [],
+    () => resource.policyErrors?.(object) ?? [],
   ];
 }
 

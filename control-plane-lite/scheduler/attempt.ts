@@ -1,4 +1,5 @@
 /** One scheduling attempt for a pod, and its outcome. */
+import type { Clock } from '#api/kit/clock.ts';
 import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { WakeEvent } from './filters/filter.ts';
@@ -6,6 +7,7 @@ import { type FitFailure, findNode } from './find-node.ts';
 import type { Fleet } from './fleet/fleet.ts';
 import type { NodeInfo, PodInfo, PodShape } from './fleet/model.ts';
 import { formatFailure, NO_NODES } from './messages.ts';
+import type { AttemptResult, SchedulerMetrics } from './metrics.ts';
 import { type Budget, decidePreemption, type Victims } from './preempt.ts';
 import type { SchedulingQueue } from './queue.ts';
 import type { Binder } from './write/binder.ts';
@@ -22,6 +24,8 @@ export interface AttemptDeps {
   readonly preempt: Preempt;
   readonly assumeVolumes: (pod: PodInfo, node: NodeInfo) => void;
   readonly log: Logger;
+  readonly clock: Pick<Clock, 'monotonic'>;
+  readonly metrics?: SchedulerMetrics | undefined;
 }
 
 export interface Attempts {
@@ -42,6 +46,23 @@ interface Known {
   readonly message: string;
   readonly wokenBy: ReadonlySet<WakeEvent>;
 }
+
+/** Runs and measures attempts; one that fails is reported, and its pod is tried again. */
+const measuredRun =
+  ({ clock, metrics, log, queue, reporter }: AttemptDeps, decide: (pod: PodInfo) => AttemptResult) =>
+  (pod: PodInfo): void => {
+    const begunMs = clock.monotonic();
+    let result: AttemptResult = 'error';
+    try {
+      result = decide(pod);
+    } catch (thrown) {
+      const err = asError(thrown);
+      log.error({ err, pod: pod.key }, 'Failed to schedule pod');
+      queue.giveBack(pod.key, undefined);
+      reporter.report(pod, { reason: 'SchedulerError', message: err.message });
+    }
+    metrics?.attempted(result, (clock.monotonic() - begunMs) / 1000);
+  };
 
 export function createAttempts(deps: AttemptDeps): Attempts {
   const { fleet, queue, reporter, binder, random } = deps;
@@ -85,6 +106,7 @@ export function createAttempts(deps: AttemptDeps): Attempts {
         message: why,
         nominatedNodeName: victims.node.name,
       });
+      deps.metrics?.preempted(victims.pods.length);
       void deps.preempt(pod, victims);
       return;
     }
@@ -95,36 +117,28 @@ export function createAttempts(deps: AttemptDeps): Attempts {
     reporter.report(pod, { reason: 'Unschedulable', message, ...cleared });
   }
 
-  function decide(pod: PodInfo): void {
+  function decide(pod: PodInfo): AttemptResult {
     const total = fleet.nodes.length;
     if (total === 0) {
       queue.giveBack(pod.key, NODE_ADDED);
       reporter.report(pod, { reason: 'Unschedulable', message: NO_NODES }, NO_NODES_AFTER_MS);
-      return;
+      return 'unschedulable';
     }
     const known = pod.nominatedNodeName === '' ? failed.get(pod.shape) : undefined;
     if (known !== undefined) {
       queue.giveBack(pod.key, known.wokenBy);
       reporter.report(pod, { reason: 'Unschedulable', message: known.message });
-      return;
+      return 'unschedulable';
     }
     const decision = findNode(pod, fleet, { random, start });
     start = (start + decision.looked) % total;
     if (decision.kind === 'node') assume(pod, decision.node);
     else refuse(pod, decision.failure);
+    return decision.kind === 'node' ? 'scheduled' : 'unschedulable';
   }
 
   return {
-    run(pod) {
-      try {
-        decide(pod);
-      } catch (thrown) {
-        const err = asError(thrown);
-        deps.log.error({ err, pod: pod.key }, 'Failed to schedule pod');
-        queue.giveBack(pod.key, undefined);
-        reporter.report(pod, { reason: 'SchedulerError', message: err.message });
-      }
-    },
+    run: measuredRun(deps, decide),
     fleetChanged: () => failed.clear(),
   };
 }

@@ -14,8 +14,9 @@ function place(
   options: PodOptions,
   nodes: readonly Node[],
   there: readonly [string, PodOptions][] = [],
+  gates: readonly string[] = [],
 ): string {
-  const fleet = fleetOf(nodes);
+  const fleet = fleetOf(nodes, { gates: new Set(gates) });
   for (const [index, [node, other]] of there.entries()) fleet.addPod(pod(`there-${index}`, other), node);
   const decision = findNode(pod('new', options), fleet, { random: () => 0, start: 0 });
   return decision.kind === 'node'
@@ -297,6 +298,29 @@ describe('places', () => {
     expect(place(spread(1), nodes, [['n1', leaving]])).toBe(
       "0/2 nodes are available: 1 node(s) didn't match pod topology spread constraints, 1 node(s) were unschedulable.",
     );
+  });
+
+  test.each([
+    [
+      ['MinDomainsInPodTopologySpread'],
+      /^0\/2 nodes are available: 2 node\(s\) didn't match pod topology spread constraints\.$/,
+    ],
+    [[], /^n\d$/],
+  ] as const)('spread over fewer domains than asked for, with the gates %j', (gates, result) => {
+    const wanted = (minDomains: number): PodOptions => {
+      const { topologySpreadConstraints: [constraint] = [], ...rest } = spread(1);
+      return constraint === undefined
+        ? rest
+        : { ...rest, topologySpreadConstraints: [{ ...constraint, minDomains }] };
+    };
+    const there: readonly [string, PodOptions][] = [
+      ['n1', labelled('x')],
+      ['n3', labelled('x')],
+    ];
+    const nodes = [zoned[0] ?? n1, zoned[2] ?? n1];
+    const decided = (minDomains: number): string => place(wanted(minDomains), nodes, [...there], gates);
+    expect(decided(2)).toMatch(/^n\d$/);
+    expect(decided(3)).toMatch(result);
   });
 
   test('spread needs the label', () => {

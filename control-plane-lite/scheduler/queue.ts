@@ -4,6 +4,7 @@ import type { Clock, Timer } from '#api/kit/clock.ts';
 import type { WakeEvent } from './filters/filter.ts';
 import type { PodInfo } from './fleet/model.ts';
 import { createHeap } from './heap.ts';
+import type { PendingCounts } from './metrics.ts';
 
 /** A pod is tried again after one second, then two, and so on up to ten. */
 const FIRST_BACKOFF_MS = 1000;
@@ -31,6 +32,8 @@ export interface SchedulingQueue {
   get(key: string): PodInfo | undefined;
   /** Number of waiting pods in all states. */
   readonly size: number;
+  /** Numbers of waiting pods by state, for metrics. */
+  counts(): PendingCounts;
   close(): void;
 }
 
@@ -44,6 +47,13 @@ interface Entry {
   triedMs: number;
   wokenBy: ReadonlySet<WakeEvent> | undefined;
 }
+
+const COUNTED_AS: Readonly<Record<Entry['state'], keyof PendingCounts>> = {
+  due: 'active',
+  taken: 'active',
+  backoff: 'backoff',
+  stuck: 'unschedulable',
+};
 
 /** A heap entry; stale once the pod has a newer one. */
 interface Place {
@@ -226,6 +236,11 @@ export function createSchedulingQueue({ clock, onDue }: QueueDeps): SchedulingQu
     get: (key) => entries.get(key)?.pod,
     get size() {
       return entries.size;
+    },
+    counts() {
+      const counts = { active: 0, backoff: 0, unschedulable: 0 };
+      for (const { state } of entries.values()) counts[COUNTED_AS[state]] += 1;
+      return counts;
     },
     close: () => waiting.close(),
   };

@@ -56,6 +56,7 @@ export const pod = (name: string, options: PodOptions = {}): PodInfo =>
 export function fleetOf(nodes: readonly Node[], surroundings: Partial<Surroundings> = {}): Fleet {
   const fleet = createFleet({
     labelKeys: WORDS,
+    gates: new Set(),
     volumes: NO_VOLUMES,
     namespaceLabels: () => ({}),
     spreadSelector: () => undefined,

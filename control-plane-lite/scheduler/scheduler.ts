@@ -18,6 +18,7 @@ import { createFleet, type Fleet } from './fleet/fleet.ts';
 import type { PodInfo } from './fleet/model.ts';
 import { createPodReader, type ReadPod } from './fleet/pod-info.ts';
 import { followFleet } from './follow.ts';
+import type { SchedulerMetrics } from './metrics.ts';
 import { pump } from './pump.ts';
 import { createSchedulingQueue, type SchedulingQueue } from './queue.ts';
 import { createSurroundings } from './surroundings.ts';
@@ -36,6 +37,7 @@ export interface SchedulerDeps {
   readonly vocabulary: Vocabulary;
   /** Feature gates that are on. */
   readonly gates: ReadonlySet<string>;
+  readonly metrics?: SchedulerMetrics | undefined;
   /** From 0 to below 1. */
   readonly random: () => number;
   /** Resolves in a later turn of the event loop. */
@@ -115,6 +117,7 @@ export async function runScheduler(
   const podCache = cache.resource(pods.storage);
   const readPod = createPodReader();
   const queue = createSchedulingQueue({ clock, onDue: () => loop.wake() });
+  deps.metrics?.count(() => queue.counts());
   const eventBuffer = createEventBuffer(queue);
   const flushEvents = (): void => eventBuffer.flush();
   const changed = (...events: readonly WakeEvent[]): void => {
@@ -150,6 +153,8 @@ export async function runScheduler(
     reporter,
     binder,
     random: deps.random,
+    clock,
+    metrics: deps.metrics,
     budgets: surroundings.budgets,
     preempt: createPreemptor({ pods, verbs, events, log, manager }, signal),
     assumeVolumes: (pod, node) => volumeBinder.assume(pod, node),

@@ -8,7 +8,7 @@ import type {
   Service,
 } from '#api/gen/core-v1.ts';
 import type { PodDisruptionBudget } from '#api/gen/policy-v1.ts';
-import type { CSINode, StorageClass } from '#api/gen/storage-v1.ts';
+import type { CSIDriver, CSINode, CSIStorageCapacity, StorageClass } from '#api/gen/storage-v1.ts';
 import { migratedPluginsAnnotation } from '#api/meta/csi-migration.ts';
 import { matchesLabels, type Requirement, selectorRequirements } from '#api/meta/selectors.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
@@ -146,12 +146,15 @@ export function createSurroundings(deps: SurroundingsDeps): LiveSurroundings {
   const claims = registry.find('', 'v1', 'persistentvolumeclaims');
   const namespaces = registry.find('', 'v1', 'namespaces');
   const [services, volumes, classes, csiNodes, budgets] = [newMap(), newMap(), newMap(), newMap(), newMap()];
+  const [drivers, capacities] = [newMap(), newMap()];
   const spread = createSpreadSelectors(deps, services);
   const handles = [
     follow(deps, ['', 'v1', 'services'], services, () => spread.forget()),
     follow(deps, ['', 'v1', 'persistentvolumes'], volumes, onVolumes),
     follow(deps, [storageGroup, 'v1', 'storageclasses'], classes, onVolumes),
     follow(deps, [storageGroup, 'v1', 'csinodes'], csiNodes, onVolumes),
+    follow(deps, [storageGroup, 'v1', 'csidrivers'], drivers, onVolumes),
+    follow(deps, [storageGroup, 'v1', 'csistoragecapacities'], capacities, onVolumes),
     follow(deps, ['policy', 'v1', 'poddisruptionbudgets'], budgets),
     claims && cache.resource(claims.storage).follow(() => onVolumes()),
   ];
@@ -176,6 +179,14 @@ export function createSurroundings(deps: SurroundingsDeps): LiveSurroundings {
       const object = classes.get(name)?.object();
       return object === undefined ? undefined : typed<StorageClass>(object);
     },
+    reportsCapacity(driver) {
+      const object = drivers.get(driver)?.object();
+      return object !== undefined && typed<CSIDriver>(object).spec.storageCapacity === true;
+    },
+    capacitiesOfClass: (storageClass) =>
+      [...capacities.values()]
+        .map((entry) => typed<CSIStorageCapacity>(entry.object()))
+        .filter((capacity) => capacity.storageClassName === storageClass),
     reservedFor: (name) => reserved.get(name),
     limits(name) {
       const entry = csiNodes.get(name);
@@ -190,6 +201,7 @@ export function createSurroundings(deps: SurroundingsDeps): LiveSurroundings {
   };
   return {
     labelKeys: schedulerLabelKeys(vocabulary),
+    gates,
     volumes: view,
     namespaceLabels: (name) => (namespaces && cache.resource(namespaces.storage).get(name)?.labels) ?? {},
     spreadSelector: (shape) => spread.of(shape),

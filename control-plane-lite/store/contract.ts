@@ -20,6 +20,14 @@ export interface RangeOptions {
   /** Only keys after this one (exclusive). */
   readonly after?: string;
   readonly limit?: number;
+  /** `return`: values that cannot be decrypted are returned as `sealed`; otherwise the call fails. */
+  readonly sealed?: 'return';
+}
+
+/** A key whose value cannot be decrypted, at least at the moment. */
+export interface SealedItem {
+  readonly key: string;
+  readonly error: StoreError;
 }
 
 export interface RangeResult {
@@ -27,6 +35,8 @@ export interface RangeResult {
   readonly revision: number;
   /** In order of the keys' bytes. */
   readonly items: readonly StoredItem[];
+  /** In the same order; only if the options request it. */
+  readonly sealed?: readonly SealedItem[];
   /** Whether `limit` truncated the result. */
   readonly more: boolean;
 }

@@ -121,7 +121,8 @@ const PLUGINS: Readonly<Record<AdmissionPluginName, Make>> = {
     );
     return createImagePolicy({ vocabulary, log: own, review }, config);
   },
-  PodSecurity: (deps, { settings }) => createPodSecurity(deps, settings.podSecurity),
+  PodSecurity: (deps, { settings, gates }) =>
+    gates.has('PodSecurity') ? createPodSecurity(deps, settings.podSecurity) : undefined,
   PodSecurityPolicy: createPodSecurityPolicy,
   PodNodeSelector: (deps, { settings }) => createPodNodeSelector(deps, settings.nodeSelectors),
   PodTolerationRestriction: (deps, { settings }) =>

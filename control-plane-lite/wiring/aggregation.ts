@@ -12,7 +12,7 @@ import type { AggregationState } from './health-checks.ts';
 export interface Aggregation
   extends Pick<
     Aggregator,
-    'delegate' | 'extraGroups' | 'serves' | 'apis' | 'content' | 'documents' | 'close'
+    'delegate' | 'extraGroups' | 'serves' | 'apis' | 'content' | 'autoscaling' | 'documents' | 'close'
   > {
   readonly state: AggregationState;
   /** When everything holds that `state` shows. */
@@ -37,7 +37,7 @@ export async function createAggregation(core: Core): Promise<Aggregation | undef
     { ...deps, identity: configured?.current ?? (() => identity.current().requestHeader) },
     { direct: config.enableAggregatorRouting, responseTimeoutMs: config.requestTimeout },
   );
-  const { delegate, extraGroups, serves, apis, content, documents, close } = aggregator;
+  const { delegate, extraGroups, serves, apis, content, autoscaling, documents, close } = aggregator;
 
   async function publish(signal: AbortSignal): Promise<void> {
     const configMaps = registry.find('', 'v1', 'configmaps');
@@ -66,6 +66,7 @@ export async function createAggregation(core: Core): Promise<Aggregation | undef
     serves,
     apis,
     content,
+    autoscaling,
     documents,
     close,
     async run(signal) {

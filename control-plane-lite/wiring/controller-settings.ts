@@ -1,4 +1,5 @@
 /** Settings of the controllers, from the configuration and identity of the server. */
+import { nodeRangesOf } from '../config/node-ranges.ts';
 import { formatClusterInfo } from '../controllers/bootstrap/cluster-info.ts';
 import type { ClusterInfoSettings, ControllerSettings } from '../controllers/skeleton/settings.ts';
 import { advertisedAddress } from '../identity/addresses.ts';
@@ -10,6 +11,9 @@ export interface ControllerSources {
   readonly port: number;
   /** Absent: there are no aggregated servers. */
   readonly otherContent: ControllerSettings['otherContent'];
+  readonly collector: ControllerSettings['autoscaler']['collector'];
+  /** Absent: there are no aggregated servers. */
+  readonly aggregated: ControllerSettings['autoscaler']['aggregated'];
 }
 
 interface RootAuthority {
@@ -37,10 +41,18 @@ function clusterInfoOf({ config, identity }: Core, port: number): ClusterInfoSet
   };
 }
 
+const autoscalerLimits = (config: Core['config']): ControllerSettings['autoscaler']['limits'] => ({
+  syncPeriodMs: config.horizontalPodAutoscalerSyncPeriod,
+  downscaleWindowMs: config.horizontalPodAutoscalerDownscaleStabilization,
+  tolerance: Number(config.horizontalPodAutoscalerTolerance),
+  cpuInitializationMs: config.horizontalPodAutoscalerCpuInitializationPeriod,
+  initialReadinessMs: config.horizontalPodAutoscalerInitialReadinessDelay,
+});
+
 /** @throws Error that names an unreadable file */
 export async function controllerSettings(
   core: Core,
-  { port, otherContent }: ControllerSources,
+  { port, otherContent, collector, aggregated }: ControllerSources,
 ): Promise<ControllerSettings> {
   const { config, access, accountTokens, pendingCharges, identity, signers } = core;
   const root = await rootAuthority(core);
@@ -61,5 +73,7 @@ export async function controllerSettings(
     terminatedPods: config.terminatedPodGcThreshold,
     pendingCharges,
     otherContent,
+    nodeRanges: nodeRangesOf(config),
+    autoscaler: { limits: autoscalerLimits(config), collector, aggregated },
   };
 }

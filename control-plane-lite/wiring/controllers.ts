@@ -48,6 +48,7 @@ export async function runControllers(
     gates,
     settings,
     observeUpdate,
+    observeQueue: core.observeQueue,
     pods: () => pods.get(),
   };
   const selected = CONTROLLERS.filter(({ name }) => core.controllers.has(name));

@@ -3,6 +3,8 @@ import { type Clock, systemClock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { MetricsRegistry } from '#api/kit/metrics.ts';
 import type { Waits } from '#api/kit/waits.ts';
+import type { QueueObserver } from '#api/kit/work-queue.ts';
+import { createQueueMetrics } from '#api/kit/work-queue-metrics.ts';
 import { gatesOn } from '#api/schema/feature-gates.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { createAdmissionMetrics } from '../admission/metrics.ts';
@@ -36,6 +38,7 @@ import {
 } from './certificates/client-authorities.ts';
 import type { Follow } from './certificates/follow.ts';
 import { type ConfiguredSigners, followSigners } from './certificates/key-pairs.ts';
+import { indispensablePrefixes } from './indispensable.ts';
 import { createResources, type ServedResources } from './resources.ts';
 import { storeName } from './store.ts';
 
@@ -48,6 +51,8 @@ export interface Core {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: MetricsRegistry;
+  /** Returns the observer of the work queue of a name. */
+  readonly observeQueue: (name: string) => QueueObserver;
   /** Checks the certificates of webhooks. */
   readonly checkIdentity: CheckIdentity;
   /** Pending start conditions of the server. */
@@ -93,11 +98,6 @@ function fieldsOf({ storage }: Resource, registry: ResourceRegistry): Selectable
   );
 }
 
-/** The cache does not know the name of its store. */
-const storeWaits = (config: ServerConfig, waits: Waits): Pick<Waits, 'begin'> => ({
-  begin: (_what, why) => waits.begin(storeName(config), why),
-});
-
 /** Loads the state and follows it until the signal. */
 export async function createCore(
   config: ServerConfig,
@@ -113,8 +113,8 @@ export async function createCore(
   const gates = gatesOn(gateSettings(config.featureGates));
   const { registry, allocation } = createResources(config, store, vocabulary, gates);
   const cache = createCache(
-    { store, followedStore, clock, log, waits: waits && storeWaits(config, waits) },
-    { historyMs: config.etcdCompactionInterval },
+    { store, followedStore, clock, log, waits, storeName: storeName(config) },
+    { historyMs: config.etcdCompactionInterval, indispensable: indispensablePrefixes(registry) },
   );
   for (const resource of registry.all()) {
     if (resource.stored === undefined) cache.resource(resource.storage, fieldsOf(resource, registry));
@@ -165,7 +165,8 @@ export async function createCore(
   });
   const admission = createAdmissionChain(plugins, { clock, metrics: admissionMetrics });
   const verbs: Verbs = createVerbs({ store, cache, admission, clock, vocabulary, gates, track: trackUpdate });
-  const measured = { metrics, authentication };
+  const observeQueue = createQueueMetrics({ registry: metrics, clock });
+  const measured = { metrics, authentication, observeQueue };
   const made = { store, cache, registry, allocation, access, accountTokens, verbs, pendingCharges };
   const controllers = chooseControllers(config.controllers);
   const signers = await followSigners(config, follow);

@@ -20,7 +20,7 @@ export interface DescriptionParts {
 }
 
 export function descriptionRoutes(
-  { vocabulary, registry, clock }: Core,
+  { vocabulary, registry, clock, gates }: Core,
   { protobuf, serverAddress, extraGroups, others, otherPaths }: DescriptionParts,
 ): readonly PathRoute[] {
   const product = `control-plane-lite.${PRODUCT_VERSION}`;
@@ -36,6 +36,8 @@ export function descriptionRoutes(
     vocabulary,
     registry,
     product,
+    version3: gates.has('OpenAPIV3'),
+    enums: gates.has('OpenAPIEnums'),
     ...(others === undefined ? {} : { others }),
   });
   const discovery = createDiscoveryRoutes({
@@ -44,6 +46,7 @@ export function descriptionRoutes(
     protobuf,
     build,
     serverAddress,
+    storageVersionHashes: gates.has('StorageVersionHash'),
     extraGroups,
     otherPaths: [...otherPaths, ...openApi.map(({ path }) => path)],
   });

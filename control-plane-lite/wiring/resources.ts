@@ -32,7 +32,7 @@ export function createResources(
 ): ServedResources {
   const allocation = createServiceAllocation(
     { store, now: () => systemClock.now(), random: Math.random },
-    allocationOptions(config),
+    { ...allocationOptions(config), staticSubrange: gates.has('ServiceIPStaticSubrange') },
   );
   const kinds = {
     ...coreKinds({ vocabulary, allocation, eventTtlSeconds: config.eventTtl / 1000 }),
@@ -46,7 +46,7 @@ export function createResources(
       cleanupFinalizer: cleanupFinalizer(vocabulary.apiGroupDomain),
     }),
   };
-  const all = builtinResources({ vocabulary, gates, kinds });
+  const all = builtinResources({ vocabulary, gates, kinds, allowPrivileged: config.allowPrivileged });
   return { registry: createResourceRegistry(selectServed(all, config.runtimeConfig)), allocation };
 }
 

@@ -4,6 +4,7 @@ import type { MetricsRegistry } from '#api/kit/metrics.ts';
 import { createApiProtobuf } from '#api/protobuf/api-protobuf.ts';
 import { addAggregationMetrics } from '../aggregation/metrics.ts';
 import { replacingLocal } from '../aggregation/replace-local.ts';
+import { gateSettings } from '../config/parse.ts';
 import { createContent } from '../content/content.ts';
 import { createStatusEncoder } from '../content/plain.ts';
 import type { ExtraGroup } from '../discovery/groups.ts';
@@ -11,12 +12,14 @@ import { createTokenIssuerRoutes } from '../discovery/token-issuer.ts';
 import { createResourceHandler } from '../endpoints/resource-handler.ts';
 import { createScaleMapping } from '../endpoints/scale-mapping.ts';
 import type { Handler, PathRoute, RequestInfo } from '../http/contract.ts';
+import { logFilesRoute } from '../http/debug/log-files.ts';
+import { createProfilesRoute } from '../http/debug/profiles.ts';
 import { createHealth, type Health, type HealthCheck } from '../http/health/health.ts';
 import { withWaits } from '../http/health/health-waits.ts';
 import { addProcessMetrics, metricsRoute } from '../http/metrics/metrics.ts';
 import type { Authenticate } from '../http/pipeline/authenticate.ts';
 import { createImpersonation } from '../http/pipeline/impersonate.ts';
-import { type ApiServer, createApiServer } from '../http/server.ts';
+import { type ApiServer, type ApiServerOptions, createApiServer } from '../http/server.ts';
 import { createBuiltinSchema } from '../resources/builtin-schema.ts';
 import { isKnown } from '../resources/registry.ts';
 import type { Aggregation } from './aggregation.ts';
@@ -29,6 +32,7 @@ import { descriptionRoutes } from './description.ts';
 import { createFlows, type Flows } from './flow-control.ts';
 import { healthChecks } from './health-checks.ts';
 import type { Nodes } from './nodes.ts';
+import { addObjectMetrics } from './object-metrics.ts';
 
 export interface Server {
   readonly api: ApiServer;
@@ -53,6 +57,9 @@ export interface ServerParts {
   readonly nodes: Nodes;
 }
 
+/** Logs of the machine, as upstream serves them. */
+const LOG_DIR = '/var/log';
+
 const NO_GROUPS: readonly ExtraGroup[] = [];
 
 /** @throws Error that names an unreadable file */
@@ -60,6 +67,7 @@ export async function createServer(core: Core, more: ServerParts): Promise<Serve
   const { config, vocabulary, clock, log, access, metrics } = core;
   const { aggregation } = more;
   const stopMeasuring = addProcessMetrics(metrics);
+  addObjectMetrics(core);
   if (aggregation !== undefined) addAggregationMetrics(metrics, aggregation.apis);
   const protobuf = createApiProtobuf(vocabulary);
   const health = healthOf(core, more);
@@ -78,6 +86,7 @@ export async function createServer(core: Core, more: ServerParts): Promise<Serve
     ...healthRoutes(core, health),
     metricsRoute(metrics),
     ...tokenIssuer,
+    ...debugRoutes(core),
     ...(flows?.routes ?? []),
     ...more.routes,
   ];
@@ -109,13 +118,7 @@ export async function createServer(core: Core, more: ServerParts): Promise<Serve
       browser: browserPolicy(config),
       ...optionalParts(audit, flows),
     },
-    {
-      tls: tls.current(),
-      ...tlsOptions(config),
-      requestTimeoutMs: config.requestTimeout,
-      maxConnectionsPerAddress: config.maxConnectionsPerAddress,
-      inFlight: { readOnly: config.maxRequestsInflight, mutating: config.maxMutatingRequestsInflight },
-    },
+    { tls: tls.current(), ...serverOptions(core) },
   );
   tls.onChange((certificate) => api.setCertificate(certificate));
   return {
@@ -128,6 +131,24 @@ export async function createServer(core: Core, more: ServerParts): Promise<Serve
       flows?.close();
       return audit?.close() ?? Promise.resolve();
     },
+  };
+}
+
+const debugRoutes = ({ config }: Core): readonly PathRoute[] => [
+  ...(config.profiling ? [createProfilesRoute()] : []),
+  ...(config.enableLogsHandler ? [logFilesRoute(LOG_DIR)] : []),
+];
+
+function serverOptions({ config, gates }: Core): Omit<ApiServerOptions, 'tls'> {
+  const { http2MaxStreamsPerConnection: maxStreams } = config;
+  return {
+    ...tlsOptions(config),
+    ...(maxStreams === 0 ? {} : { maxStreams }),
+    goawayChance: config.goawayChance,
+    requestTimeoutMs: config.requestTimeout,
+    compress: gates.has('APIResponseCompression'),
+    maxConnectionsPerAddress: config.maxConnectionsPerAddress,
+    inFlight: { readOnly: config.maxRequestsInflight, mutating: config.maxMutatingRequestsInflight },
   };
 }
 
@@ -168,6 +189,13 @@ function measured({ access, authentication, clock }: Core): Authenticate {
   };
 }
 
+const VALIDATION_GATE = 'ServerSideFieldValidation';
+
+/** Reports whether clients may choose how unknown fields are handled: unless the gate is off explicitly. The
+ *  parameter is part of the API conventions, document 1 §4.7. */
+const validatesFields = ({ config }: Core): boolean =>
+  gateSettings(config.featureGates)[VALIDATION_GATE] !== false;
+
 function resourceHandler(
   core: Core,
   protobuf: ReturnType<typeof createApiProtobuf>,
@@ -180,10 +208,20 @@ function resourceHandler(
     registry,
     cache,
     verbs: aggregation === undefined ? verbs : replacingLocal({ verbs, cache, vocabulary }),
-    content: createContent({ vocabulary, now: () => clock.now(), protobuf }),
+    content: createContent({
+      vocabulary,
+      now: () => clock.now(),
+      protobuf,
+      validatesFields: validatesFields(core),
+    }),
     authorizer: access.authorizer,
     clock,
     vocabulary,
+    watchTimeoutMs: core.config.minRequestTimeout * 1000,
+    lists: {
+      inPages: core.gates.has('APIListChunking'),
+      countRest: core.gates.has('RemainingItemCount'),
+    },
     ...(aggregation === undefined ? {} : { delegate: aggregation.delegate }),
     connect: nodes.connect,
     connectSchema: (kind) => createBuiltinSchema(`core/v1.${kind}`, options),

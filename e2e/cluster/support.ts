@@ -147,12 +147,13 @@ async function startNode(
   return { name, machine, agent, containerd, cri };
 }
 
-export async function startCluster(size: number): Promise<Cluster> {
+/** @param flags further flags of the server */
+export async function startCluster(size: number, flags: readonly string[] = []): Promise<Cluster> {
   await using started = new AsyncDisposableStack();
   const network = started.use(await startTestNetwork());
   const dir = started.use(await createTempDir('na-plane-'));
   const place = [`--bind-address=${network.address}`, `--secure-port=${await freePort()}`];
-  const start = (): Promise<Program> => startProgram(dir.path, [...SERVER_FLAGS, ...place]);
+  const start = (): Promise<Program> => startProgram(dir.path, [...SERVER_FLAGS, ...flags, ...place]);
   const cgroups: string[] = [];
   // After the runtimes and the processes of their pods are gone.
   started.defer(async () => void (await Promise.all(cgroups.map((path) => removeCgroupTree(path)))));

@@ -1,7 +1,6 @@
 /** Ways by which a request reaches an API server: HTTP/1.1, HTTP/2, and upgrades to WebSocket. */
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from 'node:http2';
 import { request as httpsRequest } from 'node:https';
-import { setTimeout as pause } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 
 export interface HttpResponse {
@@ -45,7 +44,6 @@ function createHttp1(url: string, dispatcher: Agent): Send {
 
 /** A server ends a session that resets streams without end; watches are ended by nothing else. */
 const RESETS_OF_A_SESSION = 500;
-const ATTEMPTS = 20;
 
 function createHttp2(open: () => ClientHttp2Session): { readonly send: Send; readonly close: () => void } {
   const sessions = [open()];
@@ -58,7 +56,7 @@ function createHttp2(open: () => ClientHttp2Session): { readonly send: Send; rea
     sessions.unshift(open());
     resets = 0;
   }
-  const once: Send = (method, path, headers, body) =>
+  const send: Send = (method, path, headers, body) =>
     new Promise((resolve, reject) => {
       const [session = open()] = sessions;
       const head = { ':method': method, ':path': path, ...headers };
@@ -78,17 +76,6 @@ function createHttp2(open: () => ClientHttp2Session): { readonly send: Send; rea
       stream.on('end', () => resolve({ status, text }));
       if (body.length > 0) stream.end(body);
     });
-  /** A server takes no stream while much waits to be read on the session, such as many documents of OpenAPI. */
-  const send: Send = async (...requested) => {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return await once(...requested);
-      } catch (thrown) {
-        if (attempt === ATTEMPTS || !String(thrown).includes('NGHTTP2_ENHANCE_YOUR_CALM')) throw thrown;
-        await pause(attempt * 100);
-      }
-    }
-  };
   return { send, close: () => sessions.forEach((session) => session.close()) };
 }
 

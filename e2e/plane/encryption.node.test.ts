@@ -2,6 +2,7 @@
 import { readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Logger, silentLogger } from '#api/kit/logger.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { startKmsPlugin } from '#plane/encryption/kms-plugin-process.fixture.ts';
 import { API_ALONE, startTestPlane, type TestPlane } from '#plane/main.fixture.ts';
@@ -200,6 +201,79 @@ test('the server starts once the key management service does', async () => {
   second.pause(false);
   await create(plane, 'b');
 }, 60_000);
+
+test('values that cannot be decrypted are missing, nothing is scheduled as if they did not exist, and they come back', async () => {
+  await using world = await setUp();
+  const rules = (...pods: readonly string[]): string =>
+    `${fileOf([`kms: {name: test, endpoint: 'unix://${world.socket}', timeout: 1s}`])}- resources: [pods]
+  providers:
+  - aescbc: {keys: [${keys(...pods)}]}
+`;
+  const configure = async (...pods: readonly string[]): Promise<void> => {
+    await writeFile(`${world.file}.new`, rules(...pods));
+    await rename(`${world.file}.new`, world.file);
+  };
+  await configure('one');
+  await using plugin = await startKmsPlugin(world.socket);
+  const logged: string[] = [];
+  const note = (_fields: object, message: string): void => void logged.push(message);
+  const log: Logger = { ...silentLogger, warn: note, info: note, child: () => log };
+  const flags = [
+    '--vocabulary=kubernetes',
+    `--encryption-provider-config=${world.file}`,
+    '--controllers=namespace',
+    '--disable-admission-plugins=ServiceAccount,TaintNodesByCondition',
+  ];
+  await using plane = await startTestPlane(flags, log);
+  const amounts = { cpu: '1', memory: '1Gi', pods: '10' };
+  const status = { capacity: amounts, allocatable: amounts };
+  expect((await plane.post('/api/v1/nodes', { metadata: { name: 'n' }, status })).status).toBe(201);
+  const PODS = '/api/v1/namespaces/default/pods';
+  const resources = { requests: { cpu: '800m' } };
+  const pod = (name: string): object => ({
+    metadata: { name },
+    spec: { containers: [{ name: 'c', image: 'i', resources }] },
+  });
+  const nodeOf = async (name: string): Promise<unknown> =>
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the server under test sent it
+    ((await plane.get(`${PODS}/${name}`)).json as { spec?: { nodeName?: string } }).spec?.nodeName;
+  expect((await plane.post(PODS, pod('early'))).status).toBe(201);
+  await eventually(async () => (await nodeOf('early')) === 'n');
+  await create(plane, 'a');
+  await configure('two', 'one');
+  await eventually(async () => (await metricsOf(plane)).includes('automatic_reload_success_total 1'));
+  expect((await plane.post(PODS, pod('late'))).status).toBe(201);
+
+  // The first pod's key is gone, and the service of the Secrets is silent.
+  await configure('two');
+  plugin.pause(true);
+  const restarted = plane.restart();
+  const configMap = { metadata: { name: 'c' } };
+  await eventually(
+    async () => (await plane.post('/api/v1/namespaces/default/configmaps', configMap)).status === 201,
+    { timeoutMs: 120_000 },
+  );
+  const missing = await plane.get(`${PODS}/early`);
+  expect([missing.status, missing.text]).toEqual([503, expect.stringContaining('cannot be decrypted yet')]);
+  expect((await plane.get(PODS)).status).toBe(503);
+  expect((await plane.get(`${PATH}/a`)).status).toBe(503);
+  await eventually(() =>
+    logged.includes('Scheduling waits: stored pods, nodes or volumes cannot be decrypted'),
+  );
+  expect(await nodeOf('late')).toBeUndefined();
+
+  plugin.pause(false);
+  await eventually(async () => (await plane.get(`${PATH}/a`)).status === 200, { timeoutMs: 60_000 });
+  expect((await secretOf(plane, 'a')).data.key).toBe(PLAIN);
+  await configure('two', 'one');
+  await eventually(async () => (await nodeOf('early')) === 'n', { timeoutMs: 60_000 });
+  await restarted;
+  expect((await plane.get(PODS)).status).toBe(200);
+  // The node was full all the time.
+  expect(await nodeOf('late')).toBeUndefined();
+  expect((await plane.call('DELETE', `${PODS}/early?gracePeriodSeconds=0`)).status).toBe(200);
+  await eventually(async () => (await nodeOf('late')) === 'n', { timeoutMs: 60_000 });
+}, 240_000);
 
 test('a file that cannot be used leaves the keys in use', async () => {
   await using world = await setUp(`aescbc: {keys: [${keys('one')}]}`);

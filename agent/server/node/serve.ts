@@ -7,6 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { limitConnections } from '#api/kit/sockets/connection-limits.ts';
+import { refuseMalformedRequests } from '#api/kit/sockets/malformed-requests.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { AccessError, type Admit, type Credentials } from './access.ts';
 import { findEndpoint, type NodeEndpoint, type NodeRequest, type NodeResponse } from './endpoint.ts';
@@ -178,6 +179,7 @@ async function onUpgrade(
 /** Handles requests of a server that is not listening yet. */
 export function attach(server: Server, deps: ServeDeps): void {
   const limits = limitConnections(server, { most: MOST_CONNECTIONS });
+  refuseMalformedRequests(server);
   const serving: Serving = { ...deps, prove: (socket) => limits.prove(socket) };
   server.on('request', (message, response) => void onRequest(serving, message, response));
   server.on('upgrade', (message: IncomingMessage, socket: Duplex, head: Buffer) => {

@@ -4,6 +4,7 @@ import { pino } from 'pino';
 import { errorChain, messageOf } from '../error-chain.ts';
 import { type GlobPart, matchesGlob } from '../glob.ts';
 import type { Logger } from '../logger.ts';
+import { createJournalLogger, type JournalOptions } from './journal-logger.ts';
 import { createTextLogger, type Severity } from './text-logger.ts';
 
 export interface ProcessLogger extends Logger {
@@ -85,6 +86,9 @@ export interface ProcessLogOptions {
   readonly modules?: readonly ModuleVerbosity[];
   /** Omits time and process from text lines. */
   readonly skipHeaders?: boolean;
+  /** The systemd journal, if standard error is connected to it: replaces format and output, which then
+   *  receives only entries that the journal does not accept. */
+  readonly journal?: Pick<JournalOptions, 'identifier' | 'send'> | undefined;
 }
 
 /** Receives whole lines, including their line end. */
@@ -113,12 +117,15 @@ export function createProcessLogger(
   verbosity: number,
   fields: object,
   output: LineOutput = pino.destination({ dest: 2, sync: true }),
-  { format = 'json', modules = [], skipHeaders = false }: ProcessLogOptions = {},
+  { format = 'json', modules = [], skipHeaders = false, journal }: ProcessLogOptions = {},
 ): ProcessLogger {
+  const write = output.write.bind(output);
   const out =
-    format === 'json'
-      ? jsonLogger(fields, output)
-      : createTextLogger({ now: Date.now, pid: process.pid, skipHeaders }, fields, output.write.bind(output));
+    journal !== undefined
+      ? createJournalLogger({ ...journal, fallback: write }, fields)
+      : format === 'json'
+        ? jsonLogger(fields, output)
+        : createTextLogger({ now: Date.now, pid: process.pid, skipHeaders }, fields, write);
   return new VerbosityLogger(out, thresholdOf(verbosity), modules);
 }
 

@@ -33,7 +33,8 @@ function formatValue(value: unknown): string {
   return text ?? '""';
 }
 
-const formatFields = (fields: object): string =>
+/** Returns ` key=value …` of the fields, without the component. */
+export const formatFields = (fields: object): string =>
   Object.entries(fields)
     .filter(([key, value]) => value !== undefined && key !== 'component')
     .map(([key, value]) => ` ${key}=${formatValue(value)}`)

@@ -1,11 +1,9 @@
 /** Carries bytes between two connections. Loses none that were read before a connection broke: a program
  *  that sends its last words and exits resets the connection if it has not read everything itself, and a
  *  command's output and exit status are such last words. Does not interpret the bytes. */
-import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { closeGently } from './close-gently.ts';
 
-/** How long a peer that was sent the end may leave its side open. */
-const LINGER_MS = 10_000;
 /** Both directions add listeners to both sockets, in addition to those of earlier owners. */
 const LISTENERS = 30;
 
@@ -70,18 +68,6 @@ class Direction {
 
 /** A socket with an error has been destroyed, and its close is handled. */
 const ignoreError = (): void => undefined;
-
-/** Closes a socket to which everything was written. Unless the peer has ended too, waits for it: closing a
- *  socket with unread bytes resets the connection, and a reset discards what the peer has not received. */
-function closeGently(socket: Duplex): void {
-  if (socket.destroyed) return;
-  if (socket.readableEnded || !(socket instanceof Socket)) return void socket.destroy();
-  const close = (): void => void socket.destroy();
-  const timer = setTimeout(close, LINGER_MS);
-  timer.unref();
-  socket.once('end', close).once('close', () => clearTimeout(timer));
-  socket.resume();
-}
 
 /** Resolves when both sides have ended or broken, and each was sent everything that was read from the other.
  *  The end of one side is propagated to the other, which may continue sending. */

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createBackoff } from '#api/kit/backoff.ts';
 import { createFakeClock } from '#api/kit/clock.ts';
 import { silentLogger } from '#api/kit/logger.ts';
+import { createSealed } from '../state/sealed.ts';
 import { createFeed, type FeedDeps } from './feed.ts';
 
 /** A store whose revisions rise only with writes, and which never reports the progress of its watches. */
@@ -9,6 +10,7 @@ function storeOfSteps(revisionStep: number, newest: number): FeedDeps['store'] {
   return {
     revisionStep,
     currentRevision: () => Promise.resolve(newest),
+    get: () => Promise.resolve(undefined),
     range: (_, { revision = newest } = {}) => Promise.resolve({ revision, items: [], more: false }),
     watch: () => ({ requestProgress: () => undefined, close: () => undefined }),
   };
@@ -36,6 +38,8 @@ async function firstLoaded(revisionStep: number, newest: number): Promise<number
       revision: () => revision,
       reached: () => Promise.resolve(),
       onSynced: () => undefined,
+      sealed: createSealed(),
+      unseal: () => undefined,
     },
   );
   const stop = new AbortController();

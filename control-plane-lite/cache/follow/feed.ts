@@ -8,49 +8,20 @@ import { describeError } from '#api/kit/error-chain.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createLoop } from '#api/kit/loop.ts';
 import type { Wait, Waits } from '#api/kit/waits.ts';
-import {
-  type RangeResult,
-  type Store,
-  type StoredItem,
-  StoreError,
-  type StoreEvent,
-  type StoreWatch,
-} from '../../store/contract.ts';
-
-/** Target of states and changes. */
-export interface FeedTarget {
-  /** A whole state follows. */
-  readonly begin: () => Loading;
-  readonly onEvents: (events: readonly StoreEvent[]) => void;
-  readonly onProgress: (revision: number) => void;
-  readonly revision: () => number;
-  /** Resolves once the target has seen the revision. */
-  readonly reached: (revision: number) => Promise<void>;
-  /** Everything that the store contained a moment ago has been delivered. */
-  readonly onSynced: () => void;
-}
-
-export interface Loading {
-  add(items: readonly StoredItem[]): void;
-  /** The state is complete; it is that of this revision. */
-  finish(revision: number): void;
-}
+import { type Store, StoreError, type StoreWatch } from '../../store/contract.ts';
+import { createLoads, isLost } from './load.ts';
+import type { FeedOptions, FeedTarget } from './target.ts';
+import { createUnsealing } from './unseal.ts';
 
 export interface FeedDeps {
-  readonly store: Pick<Store, 'revisionStep' | 'currentRevision' | 'range' | 'watch'>;
+  readonly store: Pick<Store, 'revisionStep' | 'currentRevision' | 'get' | 'range' | 'watch'>;
   readonly clock: Clock;
   readonly log: Logger;
   readonly backoff: Backoff;
   /** Displays that the store cannot be followed. */
   readonly waits?: Pick<Waits, 'begin'> | undefined;
-}
-
-export interface FeedOptions {
-  /** Common prefix of all keys. */
-  readonly prefix: string;
-  /** Number of writes before the newest from which the initial state is read, so that watches from before a
-   *  restart resume. More are read if the store wrote several at once. */
-  readonly replayWrites: number;
+  /** For display. */
+  readonly storeName?: string;
 }
 
 export interface Feed {
@@ -62,42 +33,7 @@ export interface Feed {
   readonly synced: boolean;
 }
 
-const PAGE = 500;
 const KEY = 'store';
-
-/** The requested revision is compacted or was never reached, or the known state is not one of this store. */
-function isLost(error: unknown): boolean {
-  if (!(error instanceof StoreError)) return false;
-  return error.reason === 'compacted' || error.reason === 'future' || error.reason === 'corrupt';
-}
-
-interface LoadOptions {
-  readonly prefix: string;
-  /** The revision to read; absent: the newest. */
-  readonly revision: number | undefined;
-  readonly signal: AbortSignal;
-}
-
-/** Reads the whole state at one revision. */
-async function load(store: FeedDeps['store'], target: FeedTarget, options: LoadOptions): Promise<void> {
-  const loading = target.begin();
-  let { revision } = options;
-  let after: string | undefined;
-  for (;;) {
-    const page: RangeResult = await store.range(options.prefix, {
-      limit: PAGE,
-      ...(revision === undefined ? {} : { revision }),
-      ...(after === undefined ? {} : { after }),
-    });
-    options.signal.throwIfAborted();
-    revision = page.revision;
-    loading.add(page.items);
-    after = page.items.at(-1)?.key;
-    if (!page.more || after === undefined) break;
-  }
-  loading.finish(revision);
-}
-
 /** One watch of the store. */
 interface Following {
   readonly watch: StoreWatch;
@@ -144,37 +80,20 @@ function followStore(
   return Object.assign(following, { watch });
 }
 
-/** Loads the initial state, from a little before the newest revision if the store still has it. */
-async function loadFirst(
-  deps: { readonly store: FeedDeps['store']; readonly target: FeedTarget },
-  options: FeedOptions,
-  signal: AbortSignal,
-): Promise<void> {
-  const { store, target } = deps;
-  const { prefix, replayWrites } = options;
-  const newest = await store.currentRevision();
-  const step = store.revisionStep;
-  const revision = replayWrites > 0 ? Math.max(step, newest - replayWrites * step) : undefined;
-  try {
-    await load(store, target, { prefix, revision, signal });
-  } catch (error) {
-    if (!isLost(error)) throw error;
-    await load(store, target, { prefix, revision: undefined, signal });
-  }
-}
-
 const STORE_WAIT = 'store to be followed';
 
 export function createFeed(deps: FeedDeps, options: FeedOptions, target: FeedTarget): Feed {
-  const { store, clock, log, backoff, waits } = deps;
+  const { store, clock, log, backoff, waits, storeName = STORE_WAIT } = deps;
   let wait: Wait | undefined;
-  const { prefix } = options;
   let following: Following | undefined;
   let state: 'empty' | 'loaded' | 'lost' = 'empty';
   let synced = false;
+  const loads = createLoads({ store, clock, log, target }, options);
+  const unsealing = createUnsealing({ store, clock, log, waits, target, prefix: options.prefix });
 
   function onEnd(error: StoreError): void {
     synced = false;
+    loads.failed(error);
     following?.watch.close();
     if (isLost(error)) state = 'lost';
     const delayMs = backoff.fail(KEY, clock.now());
@@ -190,15 +109,20 @@ export function createFeed(deps: FeedDeps, options: FeedOptions, target: FeedTar
 
   /** Loads the state or resumes the watch, whichever is due. */
   async function follow(signal: AbortSignal): Promise<void> {
-    if (state === 'empty') await loadFirst({ store, target }, options, signal);
-    if (state === 'lost') await load(store, target, { prefix, revision: undefined, signal });
+    if (loads.isLate) {
+      following?.end();
+      following?.watch.close();
+      await loads.readable(signal);
+    } else if (state === 'empty') await loads.first(signal);
+    else if (state === 'lost') await loads.again(signal);
     state = 'loaded';
     if (following === undefined || following.isOver) {
-      following = followStore({ store, target, prefix }, onEnd);
+      following = followStore({ store, target, prefix: options.prefix }, onEnd);
     }
     await catchUp(following);
     if (following.isOver || signal.aborted) return;
     synced = true;
+    loads.done();
     wait?.end();
     wait = undefined;
     backoff.reset(KEY);
@@ -211,11 +135,12 @@ export function createFeed(deps: FeedDeps, options: FeedOptions, target: FeedTar
     onError: (error) => log.error({ err: error }, 'Store follower failed'),
     step: async (signal) => {
       try {
-        if (!synced) wait ??= waits?.begin(STORE_WAIT);
+        if (!synced) wait ??= waits?.begin(storeName);
         await follow(signal);
-        return undefined;
+        return await unsealing.attempt(signal);
       } catch (thrown) {
         if (signal.aborted) return undefined;
+        loads.failed(asError(thrown));
         const delayMs = backoff.fail(KEY, clock.now());
         wait?.because(describeError(asError(thrown)));
         // Warn once; the delay is displayed anyway.
@@ -235,6 +160,7 @@ export function createFeed(deps: FeedDeps, options: FeedOptions, target: FeedTar
       following?.watch.close();
       synced = false;
       wait?.end();
+      unsealing.stop();
     },
     requestProgress() {
       if (following?.isOver === false) following.watch.requestProgress();

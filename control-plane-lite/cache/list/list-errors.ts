@@ -23,6 +23,12 @@ function continueExpired(token: string): StatusError {
   return new StatusError('Expired', message, { metadata: { continue: token } });
 }
 
+/** Error for a resource of which some values cannot be decrypted yet. */
+export function sealedValues(count: number, prefix: string): StatusError {
+  const message = `The store is not available: ${count} stored values below ${prefix} cannot be decrypted yet`;
+  return new StatusError('ServiceUnavailable', message, { details: { retryAfterSeconds: 1 } });
+}
+
 /** Maps a failure of the cache to a Status. `requested` is the revision that the request named; `token` continues
  *  a list at the newest state, if the request was for its next page. */
 export function statusOf(error: CacheError, requested: number, token?: string): StatusError {

@@ -8,6 +8,7 @@ export interface ApiConfig {
   readonly serviceClusterIpRange: readonly string[];
   readonly serviceNodePortRange: string;
   readonly enableAggregatorRouting: boolean;
+  readonly allowPrivileged: boolean;
   readonly featureGates: readonly string[];
 }
 
@@ -47,6 +48,13 @@ export const API: SettingsOf<ApiConfig> = {
     default: true,
     group: 'API',
     help: 'route to the endpoints of aggregated servers instead of their cluster IPs',
+  },
+  allowPrivileged: {
+    flag: 'allow-privileged',
+    type: 'boolean',
+    default: true,
+    group: 'API',
+    help: 'accept privileged containers in pods and pod templates',
   },
   featureGates: {
     flag: 'feature-gates',

@@ -17,6 +17,12 @@ export interface NodesConfig {
   readonly nodeMonitorGracePeriod: number;
   readonly nodeStartupGracePeriod: number;
   readonly terminatedPodGcThreshold: number;
+  readonly allocateNodeCidrs: boolean;
+  readonly clusterCidr: readonly string[];
+  /** 0: not given. */
+  readonly nodeCidrMaskSize: number;
+  readonly nodeCidrMaskSizeIpv4: number;
+  readonly nodeCidrMaskSizeIpv6: number;
 }
 
 export const NODES: SettingsOf<NodesConfig> = {
@@ -112,5 +118,46 @@ export const NODES: SettingsOf<NodesConfig> = {
     default: '5s',
     group: 'Nodes',
     help: 'timeout for connecting to a node agent',
+  },
+  allocateNodeCidrs: {
+    flag: 'allocate-node-cidrs',
+    type: 'boolean',
+    default: false,
+    group: 'Nodes',
+    help: 'allocate a range of pod addresses of --cluster-cidr to each node',
+  },
+  clusterCidr: {
+    flag: 'cluster-cidr',
+    type: 'list',
+    default: [],
+    group: 'Nodes',
+    help: 'IP range of pods; one range, or one per IP family; addresses of --service-cluster-ip-range are left out',
+  },
+  nodeCidrMaskSize: {
+    flag: 'node-cidr-mask-size',
+    type: 'integer',
+    default: 0,
+    min: 0,
+    max: 128,
+    group: 'Nodes',
+    help: 'prefix length of the range of a node; 0: 24 for IPv4, 64 for IPv6',
+  },
+  nodeCidrMaskSizeIpv4: {
+    flag: 'node-cidr-mask-size-ipv4',
+    type: 'integer',
+    default: 0,
+    min: 0,
+    max: 32,
+    group: 'Nodes',
+    help: 'the same for IPv4, in dual-stack clusters',
+  },
+  nodeCidrMaskSizeIpv6: {
+    flag: 'node-cidr-mask-size-ipv6',
+    type: 'integer',
+    default: 0,
+    min: 0,
+    max: 128,
+    group: 'Nodes',
+    help: 'the same for IPv6, in dual-stack clusters',
   },
 };

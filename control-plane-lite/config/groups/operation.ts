@@ -6,6 +6,8 @@ export interface OperationConfig {
   readonly maxRequestsInflight: number;
   readonly maxMutatingRequestsInflight: number;
   readonly enablePriorityAndFairness: boolean;
+  readonly profiling: boolean;
+  readonly enableLogsHandler: boolean;
   readonly controllers: readonly string[];
   readonly scheduler: boolean;
   readonly verbosity: number;
@@ -45,6 +47,20 @@ export const OPERATION: SettingsOf<OperationConfig> = {
     default: true,
     group: 'Limits',
     help: 'divide the sum of both maximums among priority levels, as FlowSchemas and PriorityLevelConfigurations say, instead of applying each; needs the feature gate APIPriorityAndFairness',
+  },
+  profiling: {
+    flag: 'profiling',
+    type: 'boolean',
+    default: true,
+    group: 'Other',
+    help: 'serve profiles of the server at /debug/pprof/, to those who may get that path',
+  },
+  enableLogsHandler: {
+    flag: 'enable-logs-handler',
+    type: 'boolean',
+    default: true,
+    group: 'Other',
+    help: 'serve the files below /var/log at /logs/, to those who may get that path',
   },
   controllers: {
     flag: 'controllers',

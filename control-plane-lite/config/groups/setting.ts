@@ -17,6 +17,7 @@ type Group =
   | 'API'
   | 'Limits'
   | 'Nodes'
+  | 'Autoscaling'
   | 'Audit'
   | 'Other';
 
@@ -41,6 +42,13 @@ export type Setting =
       readonly min: number;
       readonly max: number;
     })
+  /** May have a fraction. */
+  | (Common & {
+      readonly type: 'number';
+      readonly default: number;
+      readonly min: number;
+      readonly max: number;
+    })
   /** Text such as `1m30s`; its value is in ms. */
   | (Common & { readonly type: 'duration'; readonly default: string });
 
@@ -51,7 +59,7 @@ type SettingOf<V> = Extract<
     readonly type: V extends boolean
       ? 'boolean'
       : V extends number
-        ? 'integer' | 'duration'
+        ? 'integer' | 'number' | 'duration'
         : V extends string
           ? 'string'
           : 'list';

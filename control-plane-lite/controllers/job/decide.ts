@@ -49,7 +49,7 @@ interface Failure {
 const ranked = (pods: readonly JobPod[], nowMs: number): readonly PodFacts[] =>
   rankForDeletion(
     pods.map((pod) => ({ pod, deletionCost: 0, neighbours: 0 })),
-    nowMs,
+    { nowMs, logarithmic: false },
   );
 
 /** Reason why the job has failed. */

@@ -50,7 +50,8 @@ const specOf = (object: ApiObject): ReplicaSpec & { readonly template: PodTempla
   return { replicas, minReadySeconds, template, templateLabels: template.metadata?.labels ?? {} };
 };
 
-function deletionCostOf({ vocabulary }: WorkloadDeps, { cached }: PodFacts): number {
+function deletionCostOf({ vocabulary, gates }: WorkloadDeps, { cached }: PodFacts): number {
+  if (!gates.has('PodDeletionCost')) return 0;
   const text = cached.object().metadata.annotations?.[`controller.${vocabulary.domain}/pod-deletion-cost`];
   return text !== undefined && /^-?\d{1,10}$/.test(text) ? Number(text) : 0;
 }
@@ -104,6 +105,7 @@ async function removePods(
   const neighbours = neighbourCounts(parts, owner, object);
   const leaving = choosePodsToRemove(pods, count, {
     nowMs: parts.deps.clock.now(),
+    logarithmic: parts.deps.gates.has('LogarithmicScaleDown'),
     deletionCost: (pod) => deletionCostOf(parts.deps, pod),
     neighbours: (nodeName) => neighbours.get(nodeName) ?? 0,
   });

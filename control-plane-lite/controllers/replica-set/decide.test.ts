@@ -38,6 +38,7 @@ describe('decideReplicas', () => {
 describe('choosePodsToRemove', () => {
   const facts = {
     nowMs: 1000,
+    logarithmic: true,
     deletionCost: () => 0,
     neighbours: (node: string) => (node === 'full' ? 3 : 1),
   };

@@ -6,7 +6,7 @@ import type { Int64 } from '#api/kit/int64.ts';
 import { matchesLabels, type Requirement } from '#api/meta/selectors.ts';
 import { withCondition, withoutCondition } from '../workloads-kit/conditions.ts';
 import { isAvailable, type PodFacts, untilAvailableMs } from '../workloads-kit/pod-facts.ts';
-import { type RankedPod, rankForDeletion } from '../workloads-kit/ranking.ts';
+import { type RankedPod, type RankingTerms, rankForDeletion } from '../workloads-kit/ranking.ts';
 
 /** Pods created or deleted per reconciliation; the rest follows. */
 export const BURST_REPLICAS = 500;
@@ -26,8 +26,7 @@ export function decideReplicas(wanted: number, actual: number): number {
 export function choosePodsToRemove(
   pods: readonly PodFacts[],
   count: number,
-  facts: {
-    readonly nowMs: number;
+  facts: RankingTerms & {
     readonly deletionCost: (pod: PodFacts) => number;
     readonly neighbours: (nodeName: string) => number;
   },
@@ -40,7 +39,7 @@ export function choosePodsToRemove(
       neighbours: pod.nodeName === '' ? 0 : facts.neighbours(pod.nodeName),
     }),
   );
-  return rankForDeletion(ranked, facts.nowMs).slice(0, count);
+  return rankForDeletion(ranked, facts).slice(0, count);
 }
 
 /** Failure of creating or deleting pods. */

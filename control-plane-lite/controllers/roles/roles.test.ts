@@ -30,6 +30,7 @@ const BEYOND_UPSTREAM: Readonly<Record<string, readonly string[]>> = {
   'endpointslice-controller': ['watch endpointslices'],
   'endpointslicemirroring-controller': ['watch endpointslices'],
   'expand-controller': ['update persistentvolumeclaims'],
+  'horizontal-pod-autoscaler': ['watch pods'],
   'job-controller': ['update pods'],
   'node-controller': ['list leases', 'watch leases', 'watch nodes', 'watch pods'],
   'pod-garbage-collector': ['watch nodes'],

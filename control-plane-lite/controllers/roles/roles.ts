@@ -12,7 +12,6 @@ const core = grantsOn('');
 const apps = grantsOn('apps');
 /** Upstream's rules also name the group that these kinds were in first. */
 const extensions = grantsOn('extensions');
-const autoscaling = grantsOn('autoscaling');
 const batch = grantsOn('batch');
 const certificates = grantsOn(withDomain('certificates'));
 const every = grantsOn('*');
@@ -116,16 +115,12 @@ const ROLES: Readonly<Record<string, RoleFact>> = {
     further: [every('get list patch watch', '*'), EVENTS_RULE],
   },
   'horizontal-pod-autoscaler': {
-    controllers: [],
+    controllers: ['horizontalpodautoscaling'],
     further: [
-      autoscaling('get list watch', 'horizontalpodautoscalers'),
-      autoscaling('update', 'horizontalpodautoscalers/status'),
-      every('get update', '*/scale'),
-      core('list', 'pods'),
+      every('get', '*/scale'),
       { ...core('get', 'services/proxy'), resourceNames: ['https:heapster:', 'http:heapster:'] },
       grantsOn(withDomain('metrics'))('list', 'pods'),
       grantsOn(withDomain('custom.metrics'), withDomain('external.metrics'))('get list', '*'),
-      EVENTS_RULE,
     ],
   },
   'job-controller': {
@@ -137,7 +132,7 @@ const ROLES: Readonly<Record<string, RoleFact>> = {
     further: [every('deletecollection get list', '*')],
   },
   'node-controller': {
-    controllers: ['nodelifecycle'],
+    controllers: ['nodeipam', 'nodelifecycle'],
     further: [core('delete patch', 'nodes'), core('patch', 'nodes/status')],
   },
   'persistent-volume-binder': {

@@ -140,6 +140,32 @@ describe('slices', () => {
     ]);
   });
 
+  test('an endpoint does not tell that it terminates without the gate', () => {
+    const of = service({ ipFamilies: ['IPv4'] });
+    const pods = backends(of, pod('a', '10.0.0.1', true, DELETED));
+    const { create } = decideSlices(of, pods, [], { zoneOf, conditions: false });
+    expect(create[0]?.endpoints[0]?.conditions).toEqual({ ready: false });
+  });
+
+  test('hints are kept across changes, and given up with the shares', () => {
+    const of = service({ ipFamilies: ['IPv4'] });
+    const pods = ['a', 'b', 'c', 'd'].map((name, index) => pod(name, `10.0.0.${index + 1}`));
+    const shares = new Map([
+      ['z1', 0.5],
+      ['z2', 0.5],
+    ]);
+    const hinted = decideSlices(of, backends(of, ...pods), [], { zoneOf, shares });
+    const known = carryOut([], hinted);
+    const zones = known.flatMap(({ slice }) =>
+      slice.endpoints.map(({ hints }) => hints?.forZones?.[0]?.name ?? ''),
+    );
+    expect(zones.toSorted()).toEqual(['z1', 'z1', 'z2', 'z2']);
+    const again = decideSlices(of, backends(of, ...pods), known, { zoneOf, shares });
+    expect(again).toEqual({ create: [], update: [], remove: [] });
+    const { update } = decideSlices(of, backends(of, ...pods), known, { zoneOf });
+    expect(update[0]?.content.endpoints.some(({ hints }) => hints !== undefined)).toBe(false);
+  });
+
   test.each<[string, readonly AddressType[]]>([
     ['IPv4', ['IPv4']],
     ['IPv6', ['IPv6']],

@@ -9,6 +9,7 @@ import { createLabelIndex } from './label-index.ts';
 
 export interface Services extends WatchHandle {
   get(key: string): Owner | undefined;
+  all(): Iterable<Owner>;
   /** The pods that the service selects. */
   podsOf(owner: Owner): readonly CachedObject[];
 }
@@ -46,6 +47,7 @@ export function followServices(deps: ServicesDeps, { onService, onPods }: Servic
 
   return {
     get: (key) => owners.get(key),
+    all: () => owners.all(),
     podsOf: ({ namespace, requirements }) => index.matching(namespace, requirements),
     close() {
       following.close();

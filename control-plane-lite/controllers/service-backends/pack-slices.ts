@@ -53,7 +53,8 @@ export const groupKey = ({ addressType, ports = [] }: Pick<EndpointSlice, 'addre
   ]);
 
 /** Identifies an endpoint across states of a slice: the object behind it, or its address. */
-const endpointId = ({ targetRef, addresses }: Endpoint): string => targetRef?.uid ?? addresses[0] ?? '';
+export const endpointId = ({ targetRef, addresses }: Endpoint): string =>
+  targetRef?.uid ?? addresses[0] ?? '';
 
 const isPlaceholder = ({ endpoints, ports = [] }: EndpointSlice): boolean =>
   endpoints.length === 0 && ports.length === 0;

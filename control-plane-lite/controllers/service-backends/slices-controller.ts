@@ -20,12 +20,14 @@ import { backendOf, isHeadless } from './backends.ts';
 import { followServices, type Services } from './follow.ts';
 import type { SliceContent } from './pack-slices.ts';
 import { decideSlices } from './slices.ts';
+import { followZones, type Zones } from './zones.ts';
 
 interface Parts {
   readonly deps: WorkloadDeps;
   readonly resource: Resource;
   readonly slices: Resource;
   readonly nodes: Pick<ResourceCache, 'get'>;
+  readonly zones: Zones;
   readonly known: Children<Child>;
   readonly services: Services;
   readonly client: ControllerClient;
@@ -54,6 +56,14 @@ function labelsOf(service: Service, marks: Marks): Readonly<Record<string, strin
     [marks.serviceLabel]: service.metadata?.name ?? '',
     [marks.managerLabel]: marks.manager,
   };
+}
+
+const HINTS: ReadonlySet<string> = new Set(['auto', 'Auto']);
+
+/** Reports whether the service asks for topology hints, and the gate is on. */
+function wantsHints({ metadata }: Service, { gates, vocabulary }: WorkloadDeps): boolean {
+  const annotation = metadata?.annotations?.[`service.${vocabulary.domain}/topology-aware-hints`] ?? '';
+  return gates.has('TopologyAwareHints') && HINTS.has(annotation);
 }
 
 function zoneReader({ deps, nodes }: Parts): (nodeName: string) => string | undefined {
@@ -97,7 +107,11 @@ async function reconcile(parts: Parts, key: string): Promise<void> {
     service,
     backends,
     own.map(({ name, cached }) => ({ name, slice: typed<EndpointSlice>(cached.object()) })),
-    { zoneOf: zoneReader(parts) },
+    {
+      zoneOf: zoneReader(parts),
+      conditions: deps.gates.has('EndpointSliceTerminatingCondition'),
+      shares: wantsHints(service, deps) ? parts.zones.shares() : undefined,
+    },
   );
   const labels = labelsOf(service, marks);
   const relabel = own.filter((slice) => !isDeepStrictEqual({ ...slice.labels }, { ...labels }));
@@ -151,16 +165,25 @@ export const endpointSliceController: Controller = defineController({
         if (name !== undefined) queue.addSoon(`${(current ?? previous)?.namespace ?? ''}/${name}`);
       }
     });
+    const zones = followZones(context.cacheOf('nodes'), context.vocabulary, () => {
+      for (const { key, cached } of services.all()) {
+        if (wantsHints(typed<Service>(cached.object()), context)) queue.addSoon(key);
+      }
+    });
     const parts: Parts = {
       deps: context,
       resource,
       slices: context.resourceOf('endpointslices'),
       nodes: context.cacheOf('nodes'),
       known,
+      zones,
       services,
       client,
       queue,
     };
-    return { reconcile: (key) => reconcile(parts, key).then(() => undefined), follows: [services, known] };
+    return {
+      reconcile: (key) => reconcile(parts, key).then(() => undefined),
+      follows: [services, known, zones],
+    };
   },
 });

@@ -11,7 +11,7 @@ import type { KeyQueue } from '../workloads-kit/run-keys.ts';
 import type { KindName } from './kinds.ts';
 import type { ControllerSettings } from './settings.ts';
 
-export const SUBRESOURCES = ['status', 'approval', 'finalize'] as const;
+export const SUBRESOURCES = ['status', 'approval', 'finalize', 'scale'] as const;
 export type WrittenSubresource = (typeof SUBRESOURCES)[number];
 
 /** Writes to one kind. Updates name the paths of the fields that they change, such as `status.phase`; a path

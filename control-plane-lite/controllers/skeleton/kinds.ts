@@ -22,6 +22,7 @@ export type KindName =
   | 'endpoints'
   | 'endpointslices'
   | 'events'
+  | 'horizontalpodautoscalers'
   | 'jobs'
   | 'leases'
   | 'namespaces'
@@ -53,6 +54,7 @@ const KINDS: Readonly<Record<KindName, KindFact>> = {
   endpoints: { group: '' },
   endpointslices: { group: 'discovery', hasDomain: true },
   events: { group: '' },
+  horizontalpodautoscalers: { group: 'autoscaling' },
   jobs: { group: 'batch' },
   leases: { group: 'coordination', hasDomain: true },
   namespaces: { group: '' },

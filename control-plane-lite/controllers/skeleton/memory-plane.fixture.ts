@@ -41,6 +41,18 @@ const SETTINGS: ControllerSettings = {
   terminatedPods: 0,
   pendingCharges: { of: () => [] },
   otherContent: undefined,
+  autoscaler: {
+    limits: {
+      syncPeriodMs: 15_000,
+      downscaleWindowMs: 300_000,
+      tolerance: 0.1,
+      cpuInitializationMs: 300_000,
+      initialReadinessMs: 30_000,
+    },
+    collector: { prepare: () => Promise.resolve(), seriesOf: () => undefined },
+    aggregated: undefined,
+  },
+  nodeRanges: { cluster: [], excluded: [] },
 };
 
 export async function createMemoryPlane(): Promise<MemoryPlane> {

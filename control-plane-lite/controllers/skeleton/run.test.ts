@@ -53,6 +53,33 @@ async function createLease({ host, stop }: MemoryPlane): Promise<void> {
   await verbs.create({ ref, object: lease, dryRun: false, fieldManager: 'test', caller });
 }
 
+test('a controller starts once what it watches is decrypted', async () => {
+  const { host, stop } = await createMemoryPlane();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const asked: unknown[] = [];
+  const cache: MemoryPlane['host']['cache'] = {
+    ...host.cache,
+    readable(prefixes) {
+      asked.push(prefixes);
+      return promise;
+    },
+  };
+  let started = false;
+  const controller = controllerWith(() => Promise.resolve(), {
+    start: () => {
+      started = true;
+      return undefined;
+    },
+  });
+  const running = runController(controller, { ...host, cache }, stop.signal);
+  await settle();
+  expect([started, asked]).toEqual([false, [new Set([expect.stringContaining('leases')])]]);
+  resolve();
+  await running;
+  expect(started).toBe(true);
+  stop.abort();
+});
+
 /** Runs the work for one Lease and returns the error of its first run. */
 async function firstError(
   work: (context: ControllerContext, key: string) => Promise<void>,

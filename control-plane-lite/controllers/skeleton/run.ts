@@ -2,6 +2,7 @@
  *  controller starts when this server becomes leader and stops when the signal is aborted. */
 import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
+import type { QueueObserver } from '#api/kit/work-queue.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { Cache } from '../../cache/contract.ts';
 import type { Resource } from '../../resources/contract.ts';
@@ -36,6 +37,8 @@ export interface ControllerHost {
   readonly settings: ControllerSettings;
   /** Called for every update of a controller; absent outside of tests. */
   readonly observeUpdate?: UpdateObserver | undefined;
+  /** Returns the observer of a controller's queue, for metrics; absent: there are none. */
+  readonly observeQueue?: ((name: string) => QueueObserver) | undefined;
   /** The shared index of pods. */
   pods(): Children<PodFacts>;
 }
@@ -143,10 +146,17 @@ export async function runController(
   const served = servedKinds(controller, host);
   if (!hasRequiredKinds(controller, served)) return;
   const log = host.log.child({ controller: controller.name });
+  const readable = host.cache.readable(accessOf(controller, served).reads, signal);
+  if (readable !== undefined) {
+    log.warn({}, 'Controller waits: stored objects that it watches cannot be decrypted');
+    await readable;
+    if (signal.aborted) return;
+  }
   const queue = createKeyQueue(
     { cache: host.cache, clock: host.clock, log },
     (key) => reconciler?.reconcile(key) ?? Promise.resolve(undefined),
     {
+      observer: host.observeQueue?.(controller.name),
       ...(controller.workers === undefined ? {} : { workers: controller.workers }),
       onError(key, err) {
         if (reconciler?.onError === undefined) log.warn({ err, key }, 'Failed to reconcile object; retrying');

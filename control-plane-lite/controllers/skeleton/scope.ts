@@ -5,7 +5,7 @@ import type { ApiObject, Resource } from '../../resources/contract.ts';
 import type { ResourceRegistry } from '../../resources/registry.ts';
 import type { UpdateWrite, Verbs } from '../../verbs/contract.ts';
 import type { WorkloadDeps } from '../workloads-kit/deps.ts';
-import type { Controller, KindWrites } from './declaration.ts';
+import { type Controller, type KindWrites, SUBRESOURCES, type WrittenSubresource } from './declaration.ts';
 
 /** A controller accessed a kind that it does not declare. */
 export class UndeclaredError extends Error {
@@ -86,14 +86,16 @@ function observed(
       },
     };
   }
-  const { change } = write;
+  const { change, view } = write;
   if (typeof change !== 'function') return write;
+  // The declared fields of a scale are those of the Scale.
+  const seen = (object: ApiObject): ApiObject => view?.see(object) ?? object;
   return {
     ...write,
     async change(live, isLarge) {
       const before = copyJson(live);
       const after = await change(live, isLarge);
-      observe({ ...update, before, after });
+      observe({ ...update, before: seen(before), after: seen(after) });
       return after;
     },
   };
@@ -107,8 +109,8 @@ export function scopeVerbs(
   observe?: UpdateObserver,
 ): Verbs {
   const declared = ({ storage }: Resource): KindWrites => writes.get(storage.prefix) ?? writesEvery ?? {};
-  const isSubresource = (name: string): name is 'status' | 'approval' | 'finalize' =>
-    name === 'status' || name === 'approval' || name === 'finalize';
+  const isSubresource = (name: string): name is WrittenSubresource =>
+    SUBRESOURCES.some((known) => known === name);
 
   /** Returns the declared fields. */
   function checkUpdate(

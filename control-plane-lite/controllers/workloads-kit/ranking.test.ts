@@ -5,6 +5,7 @@ import type { PodFacts } from './pod-facts.ts';
 import { type RankedPod, rankForDeletion } from './ranking.ts';
 
 const NOW_MS = 10_000_000;
+const TERMS = { nowMs: NOW_MS, logarithmic: true };
 const ranked = (pod: Partial<PodFacts>, more: Partial<RankedPod> = {}): RankedPod => ({
   pod: podOf('x', { uid: 'x', ...pod }),
   deletionCost: 0,
@@ -38,8 +39,16 @@ describe('rankForDeletion', () => {
       [first, second],
       [second, first],
     ]) {
-      expect(rankForDeletion(pods, NOW_MS)[0]).toBe(first.pod);
+      expect(rankForDeletion(pods, TERMS)[0]).toBe(first.pod);
     }
+  });
+
+  test('similar ages differ only without the gate LogarithmicScaleDown', () => {
+    const older = ranked({ createdMs: NOW_MS - 1010, uid: 'a' });
+    const younger = ranked({ createdMs: NOW_MS - 1000, uid: 'b' });
+    const first = (logarithmic: boolean): string | undefined =>
+      rankForDeletion([older, younger], { nowMs: NOW_MS, logarithmic })[0]?.uid;
+    expect([first(true), first(false)]).toEqual(['a', 'b']);
   });
 
   test('is the same whatever the order of the pods was', () => {
@@ -57,9 +66,10 @@ describe('rankForDeletion', () => {
       { selector: (each) => each.pod.uid, maxLength: 8 },
     );
     fc.assert(
-      fc.property(pods, (some) => {
-        const once = rankForDeletion(some, NOW_MS).map(({ uid }) => uid);
-        const again = rankForDeletion(some.toReversed(), NOW_MS).map(({ uid }) => uid);
+      fc.property(pods, fc.boolean(), (some, logarithmic) => {
+        const terms = { nowMs: NOW_MS, logarithmic };
+        const once = rankForDeletion(some, terms).map(({ uid }) => uid);
+        const again = rankForDeletion(some.toReversed(), terms).map(({ uid }) => uid);
         expect(again).toEqual(once);
       }),
     );

@@ -2,7 +2,7 @@
  *  than the controller's last write for that key. */
 import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
-import { createWorkQueue } from '#api/kit/work-queue.ts';
+import { createWorkQueue, type QueueObserver } from '#api/kit/work-queue.ts';
 import type { Cache } from '../../cache/contract.ts';
 import { createExpectations } from './expectations.ts';
 import { isNamespaceEnding } from './namespace-ending.ts';
@@ -31,6 +31,7 @@ export interface KeyQueueOptions {
   readonly workers?: number;
   /** Default: a warning with the key. */
   readonly onError?: (key: string, error: Error) => void;
+  readonly observer?: QueueObserver | undefined;
 }
 
 /** How long changes of a key are coalesced: about the duration of a run, so that the many changes of a large
@@ -53,13 +54,14 @@ async function unlessNamespaceEnds(run: Promise<number | undefined>): Promise<nu
 export function createKeyQueue(
   { cache, clock, log }: KeyQueueDeps,
   work: (key: string) => Promise<number | undefined>,
-  { workers = WORKERS, onError }: KeyQueueOptions = {},
+  { workers = WORKERS, onError, observer }: KeyQueueOptions = {},
 ): KeyQueue {
   const expectations = createExpectations(cache);
   let gatherMs = LEAST_GATHER_MS;
   const queue = createWorkQueue({
     clock,
     concurrency: workers,
+    observer,
     async work(key) {
       await expectations.met(key);
       const startedMs = clock.monotonic();

@@ -10,6 +10,7 @@ export type StatusType =
   | 'apps/v1.DeploymentStatus'
   | 'apps/v1.ReplicaSetStatus'
   | 'apps/v1.StatefulSetStatus'
+  | 'autoscaling/v2.HorizontalPodAutoscalerStatus'
   | 'batch/v1.CronJobStatus'
   | 'batch/v1.JobStatus'
   | 'policy/v1.PodDisruptionBudgetStatus';

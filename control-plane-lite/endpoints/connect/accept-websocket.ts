@@ -1,12 +1,12 @@
 /** Upgrades a client's connection to WebSocket, in both directions. */
-import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 import type { RawExchange } from '../../http/contract.ts';
 
 /** Maximum size of a message; terminal and pipe input arrives in far smaller ones. */
 const LARGEST_MESSAGE = 4 * 1024 * 1024;
 
-/** `undefined`: the handshake was invalid and has been rejected, or the client is gone. */
+/** Resolves with a paused socket, which its owner resumes once it listens for messages. `undefined`: the handshake
+ *  was invalid and has been rejected, or the client is gone. */
 export async function acceptClient(
   { message, socket, head, begun }: RawExchange & { readonly kind: 'upgrade' },
   protocol: string,
@@ -31,13 +31,8 @@ export async function acceptClient(
       begun();
       socket.off('close', refused);
       client.on('error', () => client.terminate());
+      client.pause();
       resolve(client);
     });
   });
-}
-
-/** Returns the client's connection as a stream of its messages' bytes. */
-export async function byteStreamOf(client: WebSocket): Promise<Duplex> {
-  const { createWebSocketStream } = await import('ws');
-  return createWebSocketStream(client);
 }

@@ -13,9 +13,10 @@ import type { Target } from '../../agents/agents.ts';
 import type { ApiRequest, RawExchange, RawResponse } from '../../http/contract.ts';
 import { proxyRequest } from '../../http/proxy/proxy.ts';
 import { readSubprotocols } from '../../http/request/subprotocols.ts';
-import { acceptClient, byteStreamOf } from './accept-websocket.ts';
+import { acceptClient } from './accept-websocket.ts';
 import { type Dialed, dialSpdy } from './dial-spdy.ts';
 import { agentUnreachable } from './log.ts';
+import { createMessageStream } from './message-stream.ts';
 import type { WantedStreams } from './pod-requests.ts';
 import { openCommandStreams, translateCommand } from './translate-command.ts';
 
@@ -70,7 +71,7 @@ async function runTunnel(
   const { socket, head } = await dial(deps, request, way, PORT_FORWARD_V1);
   const client = await acceptClient(raw, PORT_FORWARD_TUNNEL, request.id);
   if (client === undefined) return void socket.destroy();
-  const bytes = await byteStreamOf(client);
+  const bytes = createMessageStream(client);
   if (head.length > 0) bytes.write(head);
   const abort = (): void => void socket.destroy();
   request.signal.addEventListener('abort', abort, { once: true });

@@ -1,11 +1,12 @@
 /** Translates the streams of a command between a WebSocket client and a SPDY agent: for version 5 of the
  *  subprotocol, which lets a client close its input and which no upstream runtime speaks itself. The first
  *  byte of each message names its channel. */
-import type { RawData, WebSocket } from 'ws';
+import type { WebSocket } from 'ws';
 import { asError } from '#api/kit/errno.ts';
 import { createSpdyConnection, type SpdyConnection } from '#api/spdy/connection.ts';
 import type { SpdyStream } from '#api/spdy/stream.ts';
 import type { Dialed } from './dial-spdy.ts';
+import { bytesOf } from './message-stream.ts';
 import type { WantedStreams } from './pod-requests.ts';
 
 const STDIN = 0;
@@ -48,11 +49,6 @@ export async function openCommandStreams(
   return { connection, inputs, outputs };
 }
 
-function bytesOf(data: RawData): Buffer {
-  if (Buffer.isBuffer(data)) return data;
-  return Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data);
-}
-
 async function takeMessage(message: Buffer, inputs: CommandStreams['inputs']): Promise<void> {
   const channel = message[0];
   if (channel === undefined) return;
@@ -70,6 +66,7 @@ function carryInput(client: WebSocket, inputs: CommandStreams['inputs']): void {
     last = last.then(() => takeMessage(message, inputs)).catch(() => undefined);
     void last.then(() => client.resume());
   });
+  client.resume();
 }
 
 async function carryOutput(stream: SpdyStream, channel: number, client: WebSocket): Promise<void> {

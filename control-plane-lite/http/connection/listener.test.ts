@@ -205,6 +205,24 @@ describe('createListener', () => {
   });
 
   test.each([
+    ['is too long', `POST / HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(100_000)}`, '431'],
+    ['is malformed', 'POST / HTTP/1.1\r\nHost: x\r\nno colon', '400'],
+  ])('responds to a head that %s, whatever body follows', async (_name, head, code) => {
+    await using server = await startTestServer({ certificate });
+    const socket = await open(server);
+    const errors: Error[] = [];
+    socket.on('error', (error) => errors.push(error));
+    const response = readUntil(socket, '\r\n\r\n');
+    socket.write(`${head}\r\nContent-Length: 4000000\r\n\r\n`);
+    const isSent = new Promise<void>((resolve) => socket.write(Buffer.alloc(4_000_000), () => resolve()));
+    expect(await response).toMatch(new RegExp(`^HTTP/1.1 ${code} `));
+    await isSent;
+    expect(errors).toEqual([]);
+    socket.end();
+    await closed(socket);
+  });
+
+  test.each([
     ['is coded in an unknown way', 'Transfer-Encoding: gzip\r\n\r\n'],
     ['has a faulty part', 'Transfer-Encoding: chunked\r\n\r\n5\r\nhelloXX'],
   ])('sends one response to a request whose body %s', async (_name, rest) => {
@@ -481,6 +499,20 @@ describe('closing', () => {
     expect(headers).toMatchObject({ ':status': 200 });
     stream.resume();
     await ended;
+  });
+
+  test('sends GOAWAY after a request by chance, and the request ends as usual', async () => {
+    await using server = await startTestServer({
+      certificate,
+      options: { goawayChance: 0.5, random: () => 0.4 },
+    });
+    const session = connectHttp2(server.url, { ca: ca.cert });
+    const goaway = once(session, 'goaway');
+    const stream = session.request({ ':path': '/version' });
+    const headers = await firstOf(stream, 'response');
+    expect(headers).toMatchObject({ ':status': 200 });
+    stream.resume();
+    await goaway;
   });
 
   test('gives watches time for their final messages, then ends them', async () => {

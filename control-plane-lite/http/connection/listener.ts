@@ -12,6 +12,7 @@ import {
   type SecureVersion,
 } from 'node:tls';
 import { limitConnections } from '#api/kit/sockets/connection-limits.ts';
+import { refuseMalformed } from '#api/kit/sockets/malformed-requests.ts';
 import type { Identity } from '#api/pki/certificate.ts';
 import { CIPHER_SUITES } from '#api/pki/cipher-suites.ts';
 import { acceptRequests, acceptStreams, createConnectionTable } from './accept.ts';
@@ -46,6 +47,10 @@ export interface ListenerOptions {
   readonly idleTimeoutMs?: number;
   /** Concurrent streams of an HTTP/2 connection, and queued requests of an HTTP/1.1 connection. Default 250. */
   readonly maxStreams?: number;
+  /** Probability that a request ends its HTTP/2 connection, after the requests in flight. Default 0. */
+  readonly goawayChance?: number;
+  /** From 0 to below 1. Default: `Math.random`. */
+  readonly random?: () => number;
 }
 
 export type ListenAddress =
@@ -121,6 +126,11 @@ function createNamedContexts(initial: ServingCertificate, options: ListenerOptio
   };
 }
 
+/** In MB: none. Node counts bytes that a reset stream had queued as in use until the session ends, so a limit
+ *  would end sessions whose clients cancel downloads. Other limits bound what a session uses: its streams, their
+ *  heads, and the backlog of each. */
+const MAX_SESSION_MEMORY = 0xffff_ffff;
+
 interface ServerState {
   draining: boolean;
   readonly sockets: OpenSockets;
@@ -148,7 +158,7 @@ function createTlsServer(
       initialWindowSize: 256 * 1024,
       enablePush: false,
     },
-    maxSessionMemory: 64,
+    maxSessionMemory: MAX_SESSION_MEMORY,
     maxHeaderListPairs: 256,
     streamResetBurst: 1000,
     streamResetRate: 100,
@@ -171,13 +181,19 @@ function httpOptions(options: ListenerOptions): object {
 }
 
 /** Closes idle HTTP/2 sessions without streams; Node itself would leave them open. */
-function watchSession(session: ServerHttp2Session, idleTimeoutMs: number, state: ServerState): void {
+function watchSession(
+  session: ServerHttp2Session,
+  { idleTimeoutMs = 120_000, goawayChance = 0, random = Math.random }: ListenerOptions,
+  state: ServerState,
+): void {
   let streams = 0;
   state.sessions.add(session);
   session.once('close', () => state.sessions.delete(session));
   session.on('error', () => session.destroy());
   session.on('stream', (stream) => {
     streams += 1;
+    // Sends GOAWAY; streams that are open end by themselves.
+    if (goawayChance > 0 && random() < goawayChance) session.close();
     stream.once('close', () => (streams -= 1));
   });
   session.setTimeout(idleTimeoutMs, () => {
@@ -187,7 +203,7 @@ function watchSession(session: ServerHttp2Session, idleTimeoutMs: number, state:
 }
 
 export function createListener(deps: ListenerDeps, options: ListenerOptions): Listener {
-  const { tls, idleTimeoutMs = 120_000, maxConnections = 10_000, maxStreams = 250 } = options;
+  const { tls, maxConnections = 10_000, maxStreams = 250 } = options;
   const { maxConnectionsPerAddress } = options;
   const named = tls === undefined ? undefined : createNamedContexts(tls, options);
   const secure = tls === undefined ? undefined : createTlsServer(tls, options, named);
@@ -203,7 +219,7 @@ export function createListener(deps: ListenerDeps, options: ListenerOptions): Li
   secure?.on('secureConnection', (socket) => sockets.secured(socket));
   // Failed handshakes and malformed heads; the socket is unusable.
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) =>
-    answerError(error, socket, connections.find(socket)?.reply),
+    refuseMalformed(error, socket, hasResponse(connections.find(socket)?.reply)),
   );
   const accepted = {
     serve: deps.serve,
@@ -214,7 +230,7 @@ export function createListener(deps: ListenerDeps, options: ListenerOptions): Li
   acceptRequests(server, accepted);
   if (secure !== undefined) {
     acceptStreams(secure, accepted);
-    secure.on('session', (session) => watchSession(session, idleTimeoutMs, state));
+    secure.on('session', (session) => watchSession(session, options, state));
   }
 
   return {
@@ -260,19 +276,6 @@ function listen(server: Server | Http2SecureServer, address: ListenAddress): Pro
 const portOf = (address: AddressInfo | string | null): number =>
   address === null || typeof address === 'string' ? 0 : address.port;
 
-const ERRORS: Readonly<Record<string, string>> = {
-  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
-  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
-};
-
 /** Reports whether a response to the request has started; an error in its body then gets no second one. */
 const hasResponse = (reply: ServerResponse | undefined): boolean =>
   reply?.headersSent === true && !(reply.writableFinished && reply.req.complete);
-
-function answerError(error: NodeJS.ErrnoException, socket: Duplex, newest: ServerResponse | undefined): void {
-  const isHttp = error.code?.startsWith('HPE_') === true || error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
-  if (!isHttp || !socket.writable) return void socket.destroy();
-  if (hasResponse(newest)) return void socket.end(() => socket.destroy());
-  const status = ERRORS[error.code ?? ''] ?? '400 Bad Request';
-  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, () => socket.destroy());
-}

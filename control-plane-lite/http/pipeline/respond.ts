@@ -15,6 +15,8 @@ export interface RespondDeps {
   readonly log: Logger;
   readonly encodeStatus: EncodeStatus;
   readonly streamer: Streamer;
+  /** Whether responses are compressed for clients that accept it. */
+  readonly compress: boolean;
 }
 
 /** Status code counted for clients that left before the response. */
@@ -27,7 +29,7 @@ async function respondBytes(
 ): Promise<void> {
   const { exchange } = request;
   const { body } = exchange;
-  const written = writeBytes(request, response, deps.clock);
+  const written = writeBytes(request, response, deps);
   if (written !== undefined) await written;
   if (body !== undefined && request.bodyBytes === undefined) {
     discardBody(body, deps.clock, () => exchange.destroy());

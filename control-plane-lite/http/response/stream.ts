@@ -19,6 +19,8 @@ export type Streamer = (request: ServerRequest, response: StreamResponse) => Pro
 export interface StreamerOptions extends BacklogLimits {
   /** Time that owners of streams have for their final messages when the server stops, in ms. Default 1 s. */
   readonly partingMs?: number;
+  /** Whether streams are compressed for clients that accept it. Default true. */
+  readonly compress?: boolean;
   /** Domain of the API groups in the server's vocabulary. */
   readonly domain: string;
 }
@@ -136,7 +138,8 @@ export function createStreamer(deps: { readonly clock: Clock }, options: Streame
     { headers }: ServerRequest,
     { compressible = false }: StreamResponse,
   ): Promise<GzipStream | undefined> {
-    if (!compressible || !acceptsGzip(headers['accept-encoding'])) return undefined;
+    if (!compressible || options.compress === false || !acceptsGzip(headers['accept-encoding']))
+      return undefined;
     gzip ??= import('../connection/gzip-stream.ts').then(({ createGzip }) => createGzip());
     return (await gzip)();
   }

@@ -9,7 +9,8 @@ import { formatWarnings } from './warnings.ts';
 
 /** Smaller bodies are not worth the compression time. */
 const COMPRESS_FROM_BYTES = 128 * 1024;
-/** Small chunks are joined into writes of at most this size. */
+/** Maximum size of a write: small chunks are joined, large ones cut. A client that cancels its request then leaves
+ *  little in the connection's queue. */
 const BLOCK_BYTES = 256 * 1024;
 /** A smaller backlog is left to the connection. */
 const BACKLOG_BYTES = 16 * 1024;
@@ -31,7 +32,7 @@ export function commonHeaders(
   return headers;
 }
 
-/** Joins chunks into blocks; a large chunk stays as it is.
+/** Joins small chunks into blocks, and cuts large ones without a copy.
  *  @param room returns memory for the next block */
 function* blocksOf(pieces: readonly Buffer[], room: () => Buffer): Generator<Buffer> {
   let block: Buffer | undefined;
@@ -43,7 +44,9 @@ function* blocksOf(pieces: readonly Buffer[], room: () => Buffer): Generator<Buf
       size = 0;
     }
     if (piece.length >= BLOCK_BYTES) {
-      yield piece;
+      for (let start = 0; start < piece.length; start += BLOCK_BYTES) {
+        yield piece.subarray(start, start + BLOCK_BYTES);
+      }
     } else {
       block ??= room();
       size += piece.copy(block, size);
@@ -143,7 +146,7 @@ function wholeOf(pieces: readonly Buffer[], size: number): Buffer {
 export function writeBytes(
   request: ServerRequest,
   response: BytesResponse,
-  clock: Clock,
+  { clock, compress: mayCompress }: { readonly clock: Clock; readonly compress: boolean },
 ): Promise<void> | undefined {
   const { exchange } = request;
   const { body } = response;
@@ -155,6 +158,7 @@ export function writeBytes(
   request.status = response.status;
   const isHead = exchange.method === 'HEAD';
   const compress =
+    mayCompress &&
     size >= COMPRESS_FROM_BYTES &&
     response.status === 200 &&
     response.headers?.['Content-Encoding'] === undefined &&

@@ -16,6 +16,7 @@ import type { ApiObject, Cell, KindEntry, PartStrategy, StrategyContext } from '
 import { keepAllBut } from '../generic.ts';
 import { ageOf, UNSET } from '../rows.ts';
 import { membersOf, typed } from '../view.ts';
+import { validateSinglePodMode } from './access-modes.ts';
 import { accessModeText, phaseOf, storageClassAnnotation, storageClassOf } from './storage-cells.ts';
 
 const SIZE_PATH = 'spec.resources.requests.storage';
@@ -40,13 +41,15 @@ function alignSources(draft: ApiObject): void {
   }
 }
 
-function validate(object: ApiObject): readonly FieldError[] {
+function validate(object: ApiObject, { gates }: StrategyContext, old?: ApiObject): readonly FieldError[] {
   const claim = typed<PersistentVolumeClaim>(object);
   const content = validatePersistentVolumeClaimContent(claim);
+  const errors = createBoundedFieldErrors();
+  const before = old === undefined ? undefined : typed<PersistentVolumeClaim>(old).spec?.accessModes;
+  validateSinglePodMode(errors, [claim.spec?.accessModes, before], 'spec.accessModes', gates);
   const { dataSource, dataSourceRef } = claim.spec ?? {};
   if (dataSource === undefined || dataSourceRef === undefined || sameContent(dataSource, dataSourceRef))
-    return content;
-  const errors = createBoundedFieldErrors();
+    return [...content, ...errors.all];
   errors.invalid('spec', 'spec.dataSource', 'must match dataSourceRef');
   return [...content, ...errors.all];
 }

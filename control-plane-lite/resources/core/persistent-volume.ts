@@ -10,9 +10,10 @@ import {
 } from '#api/schema/validation/persistent-volume.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { changedPaths, immutableField, sameContent } from '../content-diff.ts';
-import type { ApiObject, Cell, KindEntry } from '../contract.ts';
+import type { ApiObject, Cell, KindEntry, StrategyContext } from '../contract.ts';
 import { ageOf, UNSET } from '../rows.ts';
 import { typed } from '../view.ts';
+import { validateSinglePodMode } from './access-modes.ts';
 import { accessModeText, phaseOf, storageClassOf } from './storage-cells.ts';
 
 const EXPAND_SECRET = 'controllerExpandSecretRef';
@@ -22,6 +23,14 @@ function sourceOf(spec: PersistentVolumeSpec, old: PersistentVolumeSpec): object
   const source = persistentVolumeSource(spec);
   if (source.csi === undefined || old.csi?.[EXPAND_SECRET] !== undefined) return source;
   return { ...source, csi: { ...source.csi, [EXPAND_SECRET]: undefined } };
+}
+
+function validate(object: ApiObject, { gates }: StrategyContext, old?: ApiObject): readonly FieldError[] {
+  const volume = typed<PersistentVolume>(object);
+  const errors = createBoundedFieldErrors();
+  const before = old === undefined ? undefined : typed<PersistentVolume>(old).spec?.accessModes;
+  validateSinglePodMode(errors, [volume.spec?.accessModes, before], 'spec.accessModes', gates);
+  return [...validatePersistentVolumeContent(volume), ...errors.all];
 }
 
 function validateUpdate(object: ApiObject, oldObject: ApiObject): readonly FieldError[] {
@@ -67,7 +76,7 @@ export const persistentVolumeKind: KindEntry = {
     prepareForCreate: (draft) => {
       draft['status'] = { phase: 'Pending' };
     },
-    validate: (object) => validatePersistentVolumeContent(typed<PersistentVolume>(object)),
+    validate,
     validateUpdate,
     // A name without `metadata.` is upstream's old habit, which clients may rely on.
     selectableFields: { name: ({ metadata }) => metadata.name ?? '' },

@@ -234,3 +234,29 @@ test('fields that selectors may name', () => {
     'status.nominatedNodeName': 'n2',
   });
 });
+
+describe('the deletion cost', () => {
+  const annotation = `controller.${plat.domain}/pod-deletion-cost`;
+  const costing = (cost: string): ApiObject =>
+    podWith({ metadata: { ...BASE.metadata, annotations: { [annotation]: cost } } });
+  const gated = contextWith({ gates: new Set(['PodDeletionCost']) });
+
+  test.each([
+    ['0', true],
+    ['-2147483648', true],
+    ['2147483647', true],
+    ['2147483648', false],
+    ['+1', false],
+    ['01', false],
+    ['a', false],
+    ['', false],
+  ])('%j: %s', (cost, isValid) => {
+    const errors = [`FieldValueInvalid metadata.annotations[${annotation}]`];
+    expect(createFaultsOf(KIND, costing(cost), gated)).toEqual(isValid ? [] : errors);
+    expect(createFaultsOf(KIND, costing(cost), contextWith())).toEqual([]);
+  });
+
+  test('may stay invalid', () => {
+    expect(KIND.strategy.validate?.(costing('x'), gated, costing('y'))).toEqual([]);
+  });
+});

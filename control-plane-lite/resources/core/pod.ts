@@ -11,6 +11,8 @@ import type { Vocabulary } from '#api/vocabulary.ts';
 import { sameContent } from '../content-diff.ts';
 import type { ApiObject, DeletionPlan, KindEntry, StrategyContext } from '../contract.ts';
 import { membersOf, typed } from '../view.ts';
+import { validateSinglePodMode } from './access-modes.ts';
+import { validateDeletionCost } from './pod-deletion-cost.ts';
 import { ephemeralContainersPart } from './pod-ephemeral.ts';
 import { serverPodOptions } from './pod-options.ts';
 import { podRow } from './pod-row.ts';
@@ -45,16 +47,25 @@ function validate(
 ): readonly FieldError[] {
   if (old !== undefined && saysTheSame(object, old)) return [];
   const pod = typed<Pod>(object);
-  const content = validatePodContent(pod, serverPodOptions(vocabulary, gates));
+  const errors = createBoundedFieldErrors();
+  if (gates.has('PodDeletionCost')) validateDeletionCost(errors, [object, old], vocabulary);
+  for (const [index, { ephemeral }] of (pod.spec?.volumes ?? []).entries()) {
+    const modes = ephemeral?.volumeClaimTemplate?.spec?.accessModes;
+    const path = `spec.volumes[${index}].ephemeral.volumeClaimTemplate.spec.accessModes`;
+    // The volumes of a pod never change.
+    if (modes !== undefined && old === undefined)
+      validateSinglePodMode(errors, [modes, undefined], path, gates);
+  }
+  const content = [...validatePodContent(pod, serverPodOptions(vocabulary, gates)), ...errors.all];
   const mirror = pod.metadata?.annotations?.[vocabulary.configMirror];
   if (mirror === undefined || (pod.spec?.nodeName ?? '') !== '') return content;
-  const errors = createBoundedFieldErrors();
-  errors.invalid(
+  const late = createBoundedFieldErrors();
+  late.invalid(
     `metadata.annotations[${vocabulary.configMirror}]`,
     mirror,
     'must set spec.nodeName if mirror pod annotation is set',
   );
-  return [...content, ...errors.all];
+  return [...content, ...late.all];
 }
 
 function validateCreate(object: ApiObject, { vocabulary }: StrategyContext): readonly FieldError[] {

@@ -62,6 +62,20 @@ function validatePorts(errors: FieldErrors, spec: ServiceSpec): void {
   }
 }
 
+const mixesProtocols = ({ type, ports = [] }: ServiceSpec): boolean =>
+  type === 'LoadBalancer' && new Set(ports.map(({ protocol = 'TCP' }) => protocol)).size > 1;
+
+/** Load balancers of several protocols need the gate MixedProtocolLBService, unless the service is one already. */
+export function validateProtocols(
+  errors: FieldErrors,
+  spec: ServiceSpec,
+  old: ServiceSpec,
+  gates: ReadonlySet<string>,
+): void {
+  if (gates.has('MixedProtocolLBService') || !mixesProtocols(spec) || mixesProtocols(old)) return;
+  errors.invalid('spec.ports', spec.ports, 'cannot create an external load balancer with mix protocols');
+}
+
 function validateType(errors: FieldErrors, spec: ServiceSpec): void {
   const { type, externalName = '' } = spec;
   if (takesNodePorts(spec) && isHeadless(spec)) {

@@ -12,7 +12,12 @@ import type { ServiceAllocation } from './allocation/contract.ts';
 import { validateAddressChange, validateServiceAddresses } from './service-addresses.ts';
 import { prepareServiceForCreate, prepareServiceForUpdate } from './service-defaults.ts';
 import { specOf } from './service-needs.ts';
-import { validateClassChange, validateServiceContent, validateServiceStatus } from './service-validation.ts';
+import {
+  validateClassChange,
+  validateProtocols,
+  validateServiceContent,
+  validateServiceStatus,
+} from './service-validation.ts';
 
 const statusPart: PartStrategy = {
   prepareForUpdate: (draft, old) => keepAllBut(draft, old, 'status'),
@@ -59,8 +64,9 @@ export function serviceKind(allocation: ServiceAllocation): KindEntry {
       createOnUpdate: true,
       prepareForCreate: (draft) => prepareServiceForCreate(draft, families),
       prepareForUpdate: (draft, old) => prepareServiceForUpdate(draft, old, families),
-      validate: (object, { vocabulary }) => {
+      validate: (object, { vocabulary, gates }, old) => {
         const errors = createBoundedFieldErrors();
+        validateProtocols(errors, specOf(object), old === undefined ? {} : specOf(old), gates);
         validateServiceContent(errors, typed<Service>(object), vocabulary);
         validateServiceAddresses(errors, specOf(object), families);
         return errors.all;

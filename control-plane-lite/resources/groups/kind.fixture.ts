@@ -3,6 +3,8 @@ import { decode } from '#api/schema/decode.ts';
 import { applyDefaultsInPlace } from '#api/schema/defaults.ts';
 import { VOCABULARIES, type VocabularyName } from '#api/vocabulary.ts';
 import type { ApiObject, KindEntry, StrategyContext } from '../contract.ts';
+import { type DropDisabled, dropDisabledFields } from '../drop-gated-fields.ts';
+import { GATED_FIELDS } from '../gated-fields.ts';
 
 export const NOW_MS: number = Date.parse('2026-11-21T12:00:00Z');
 
@@ -115,11 +117,15 @@ export function updateFaultsOf(
   return (subject.entry.strategy.validateUpdate?.(object, old, context) ?? []).map(shortened);
 }
 
+const dropDisabledOf = ({ typeRef, context }: KindSubject): DropDisabled | undefined =>
+  dropDisabledFields(GATED_FIELDS[typeRef] ?? [], contextWith(context).gates);
+
 /** The changed object as it is after its creation was prepared. */
 export function created(subject: KindSubject, changes: Changes = {}): ApiObject {
   const object = objectWith(subject, changes);
   if (subject.entry.parts?.['status'] !== undefined) object['status'] = {};
   subject.entry.strategy.prepareForCreate?.(object, contextWith(subject.context));
+  dropDisabledOf(subject)?.(object);
   return object;
 }
 
@@ -135,6 +141,7 @@ export function throughPart(
   const object = objectWith(subject, { ...before, ...changes });
   const strategy = subject.entry.parts?.[part];
   strategy?.prepareForUpdate(object, old, context);
+  dropDisabledOf(subject)?.(object, old);
   return { object, errors: (strategy?.validateUpdate?.(object, old, context) ?? []).map(shortened) };
 }
 

@@ -7,6 +7,7 @@ import { nodeName } from './node-name.ts';
 import { nodeUnschedulable } from './node-unschedulable.ts';
 import { podAffinity } from './pod-affinity.ts';
 import { resources } from './resources.ts';
+import { singlePodClaims } from './single-pod-claims.ts';
 import { taints } from './taints.ts';
 import { topologySpread } from './topology-spread.ts';
 import { volumeLimits } from './volume-limits.ts';
@@ -20,6 +21,7 @@ export const FILTERS: readonly Filter[] = [
   nodeAffinity,
   hostPorts,
   resources,
+  singlePodClaims,
   ...attachLimits,
   volumeLimits,
   volumes,

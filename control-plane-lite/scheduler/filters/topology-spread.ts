@@ -19,7 +19,7 @@ interface Spread {
 /** Counts only nodes that the pod's own constraints allow. */
 function measure(
   pod: PodInfo,
-  { topologyKey, selector, maxSkew }: SpreadConstraint,
+  { topologyKey, selector, maxSkew, minDomains }: SpreadConstraint,
   eligible: readonly NodeInfo[],
   fleet: FleetView,
 ): Spread {
@@ -31,6 +31,8 @@ function measure(
   }
   let least = Number.POSITIVE_INFINITY;
   for (const count of counts.values()) least = Math.min(least, count);
+  const isGated = fleet.gates.has('MinDomainsInPodTopologySpread');
+  if (isGated && counts.size < minDomains) least = 0;
   const own = selector !== undefined && matchesLabels(selector, pod.shape.labels) ? 1 : 0;
   return { topologyKey, counts, most: maxSkew - own + least };
 }

@@ -2,7 +2,7 @@
  *  their first consumer must find an available volume or a provisioner there. Source: upstream's volume
  *  binding and volume zone, release 1.24. */
 import type { PersistentVolume, PersistentVolumeClaim } from '#api/gen/core-v1.ts';
-import { chooseVolumes, claimState } from '../fleet/claims.ts';
+import { chooseVolumes, claimState, type NoVolume } from '../fleet/claims.ts';
 import type { FleetView } from '../fleet/fleet.ts';
 import type { NodeInfo, PodInfo, Refusal } from '../fleet/model.ts';
 import { matchesNodeTerm, readNodeTerm } from '../fleet/node-terms.ts';
@@ -11,7 +11,10 @@ import { check, type Filter, lasting, type NodeCheck, type Prepared } from './fi
 const CONFLICT = lasting('node(s) had volume node affinity conflict');
 const NO_ZONE = lasting('node(s) had no available volume zone');
 const NOT_BOUND = lasting('pod has unbound immediate PersistentVolumeClaims');
-const NO_VOLUME = lasting("node(s) didn't find available persistent volumes to bind");
+const MISSING: Readonly<Record<NoVolume, Refusal>> = {
+  noVolume: lasting("node(s) didn't find available persistent volumes to bind"),
+  noSpace: lasting('node(s) did not have enough free storage'),
+};
 const LOST = lasting('node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)');
 
 /** A volume of zones `a__b` is in both. */
@@ -78,7 +81,10 @@ export const volumes: Filter = {
       if (state.kind === 'waiting') waiting.push({ claim, storageClass: state.storageClass });
     }
     if (waiting.length > 0) {
-      checks.push((node) => (chooseVolumes(waiting, node, fleet) === undefined ? NO_VOLUME : undefined));
+      checks.push((node) => {
+        const chosen = chooseVolumes(waiting, node, fleet);
+        return typeof chosen === 'string' ? MISSING[chosen] : undefined;
+      });
     }
     return check((node) => {
       for (const nodeCheck of checks) {

@@ -1,7 +1,7 @@
 /** Volumes of a pod's claims: reachable nodes and the binding of unbound claims. */
 import { describe, expect, test } from 'vitest';
 import type { PersistentVolume, PersistentVolumeClaim, VolumeNodeAffinity } from '#api/gen/core-v1.ts';
-import type { StorageClass } from '#api/gen/storage-v1.ts';
+import type { CSIStorageCapacity, StorageClass } from '#api/gen/storage-v1.ts';
 import { findNode } from '../find-node.ts';
 import { formatFailure } from '../messages.ts';
 import { fleetOf, HOST, type NodeOptions, nodeObject, pod, WORDS, ZONE } from '../scheduler.fixture.ts';
@@ -61,6 +61,8 @@ function volumesOf(
     volume: (name) => volumes.find(({ metadata }) => metadata?.name === name),
     volumesOfClass: (name) => volumes.filter(({ spec }) => spec?.storageClassName === name),
     storageClass: (name) => CLASSES.find(({ metadata }) => metadata?.name === name),
+    reportsCapacity: () => false,
+    capacitiesOfClass: () => [],
     reservedFor: (name) => reserved[name],
     limits: (name) => (name === 'n1' ? limits : NO_LIMITS),
     migration: MIGRATION,
@@ -372,8 +374,8 @@ describe('chooseVolumes', () => {
   const choose = (wanted: PersistentVolumeClaim, volumes: Volumes): string | undefined => {
     const storageClass = CLASSES[0];
     if (node === undefined || storageClass === undefined) return undefined;
-    const [choice] =
-      chooseVolumes([{ claim: wanted, storageClass }], node, { volumes, labelKeys: WORDS }) ?? [];
+    const chosen = chooseVolumes([{ claim: wanted, storageClass }], node, { volumes, labelKeys: WORDS });
+    const [choice] = typeof chosen === 'string' ? [] : chosen;
     return choice?.kind === 'volume' ? choice.volume.metadata?.name : undefined;
   };
   const big = volume('big', { capacity: { storage: '5Gi' } });
@@ -397,5 +399,79 @@ describe('chooseVolumes', () => {
   test('takes none that was just chosen for another', () => {
     expect(choose(claim('c'), volumesOf([], [small], { small: 'default/d' }))).toBeUndefined();
     expect(choose(claim('c'), volumesOf([], [small], { small: 'default/c' }))).toBe('small');
+  });
+});
+
+describe('capacity that a driver reports', () => {
+  const made = claim('c', { storageClassName: 'made' });
+  const at = (zone: string, capacity: string, maximumVolumeSize?: string): CSIStorageCapacity => ({
+    metadata: { name: zone },
+    storageClassName: 'made',
+    nodeTopology: { matchLabels: { [ZONE]: zone } },
+    capacity,
+    ...(maximumVolumeSize === undefined ? {} : { maximumVolumeSize }),
+  });
+  const NO_SPACE = both('node(s) did not have enough free storage');
+
+  test.each<[string, boolean, readonly CSIStorageCapacity[], string]>([
+    ['where there is enough', true, [at('a', '1Mi'), at('b', '1Gi')], 'n2'],
+    ['where a volume may be as large', true, [at('a', '5Gi', '1Mi'), at('b', '5Gi', '1Gi')], 'n2'],
+    ['nowhere if there is too little', true, [at('a', '1Mi'), at('b', '1Mi')], NO_SPACE],
+    ['nowhere before it is reported', true, [], NO_SPACE],
+    ['nowhere for other nodes', true, [at('c', '5Gi')], NO_SPACE],
+    ['anywhere for a driver that reports none', false, [], 'n1'],
+  ])('sends a pod %s', (_, reportsCapacity, capacities, expected) => {
+    const volumes: Volumes = {
+      ...volumesOf([made], []),
+      reportsCapacity: () => reportsCapacity,
+      capacitiesOfClass: () => capacities,
+    };
+    expect(place([made], volumes)).toBe(expected);
+  });
+});
+
+describe('feature gates of claims', () => {
+  const using = (name: string, claimName: string): PodInfo =>
+    pod(name, { volumes: [{ name: 'v', persistentVolumeClaim: { claimName } }] });
+
+  test.each([
+    [true, 'ReadWriteOncePod', false],
+    [true, 'ReadWriteOnce', true],
+    [false, 'ReadWriteOncePod', true],
+  ] as const)('ReadWriteOncePod is %s: a second pod with a claim of %s: %s', (isOn, mode, isPlaced) => {
+    const single = claim('c', { volumeName: 'v', accessModes: [mode] }, 'Bound');
+    const gates = new Set(isOn ? ['ReadWriteOncePod'] : []);
+    const volumes = volumesOf([single], [volume('v')]);
+    const fleet = fleetOf([nodeObject('n1'), nodeObject('n2')], { volumes, gates });
+    const first = using('first', 'c');
+    fleet.addPod(first, 'n1');
+    const decided = (): string => {
+      const decision = findNode(using('second', 'c'), fleet, { random: () => 0, start: 0 });
+      return decision.kind === 'node' ? 'placed' : formatFailure(2, decision.failure.refusals);
+    };
+    const refusal = both(
+      'node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode',
+    );
+    expect(decided()).toBe(isPlaced ? 'placed' : refusal);
+    fleet.removePod(first.key);
+    expect(decided()).toBe('placed');
+  });
+
+  test.each([
+    [true, 'n2'],
+    [false, 'n1'],
+  ])('VolumeCapacityPriority is %s: a claim goes to %s, where its volume fits', (isOn, expected) => {
+    const wanted = claim('c');
+    const gates = new Set(isOn ? ['VolumeCapacityPriority'] : []);
+    const volumes = volumesOf(
+      [wanted],
+      [
+        volume('large', { capacity: { storage: '100Gi' }, nodeAffinity: onNode('n1') }),
+        volume('small', { capacity: { storage: '2Gi' }, nodeAffinity: onNode('n2') }),
+      ],
+    );
+    const fleet = fleetOf([nodeObject('n1'), nodeObject('n2')], { volumes, gates });
+    const decision = findNode(using('new', 'c'), fleet, { random: () => 0.99, start: 0 });
+    expect(decision.kind === 'node' ? decision.node.name : '').toBe(expected);
   });
 });

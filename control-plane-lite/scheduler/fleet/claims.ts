@@ -75,7 +75,13 @@ function isReachable({ spec }: PersistentVolume, node: NodeInfo): boolean {
 const smaller = (a: PersistentVolume, b: PersistentVolume): boolean =>
   compareQuantities(a.spec?.capacity?.['storage'] ?? '0', b.spec?.capacity?.['storage'] ?? '0') < 0;
 
-function canBeMade(
+/** Where volumes are chosen for claims. */
+interface VolumesView {
+  readonly volumes: Volumes;
+  readonly labelKeys: SchedulerLabelKeys;
+}
+
+function isAllowed(
   { provisioner, allowedTopologies }: StorageClass,
   node: NodeInfo,
   labelKeys: SchedulerLabelKeys,
@@ -87,12 +93,35 @@ function canBeMade(
   );
 }
 
-/** Returns volumes on the node for these unbound claims; `undefined` if one has no match. */
+/** Reports whether the driver has enough space on the node, as far as it reports that. Source: storage capacity,
+ *  upstream's volume binder, release 1.24. */
+function hasSpace(
+  claim: PersistentVolumeClaim,
+  { metadata, provisioner }: StorageClass,
+  node: NodeInfo,
+  volumes: Volumes,
+): boolean {
+  if (!volumes.reportsCapacity(provisioner)) return true;
+  const size = claim.spec?.resources?.requests?.['storage'] ?? '0';
+  for (const { capacity, maximumVolumeSize, nodeTopology } of volumes.capacitiesOfClass(
+    metadata?.name ?? '',
+  )) {
+    const most = maximumVolumeSize ?? capacity;
+    if (most === undefined || nodeTopology === undefined || compareQuantities(most, size) < 0) continue;
+    if (matchesLabels(selectorRequirements(nodeTopology), node.labels)) return true;
+  }
+  return false;
+}
+
+/** Why a claim gets no volume on a node. */
+export type NoVolume = 'noVolume' | 'noSpace';
+
+/** Returns volumes on the node for these unbound claims, or why one has no match. */
 export function chooseVolumes(
   waiting: readonly { readonly claim: PersistentVolumeClaim; readonly storageClass: StorageClass }[],
   node: NodeInfo,
-  { volumes, labelKeys }: { readonly volumes: Volumes; readonly labelKeys: SchedulerLabelKeys },
-): readonly VolumeChoice[] | undefined {
+  { volumes, labelKeys }: VolumesView,
+): readonly VolumeChoice[] | NoVolume {
   const taken = new Set<string>();
   const choices: VolumeChoice[] = [];
   for (const { claim, storageClass } of waiting) {
@@ -104,10 +133,12 @@ export function chooseVolumes(
     if (best !== undefined) {
       taken.add(best.metadata?.name ?? '');
       choices.push({ kind: 'volume', claim, volume: best });
-    } else if (canBeMade(storageClass, node, labelKeys)) {
+    } else if (!isAllowed(storageClass, node, labelKeys)) {
+      return 'noVolume';
+    } else if (hasSpace(claim, storageClass, node, volumes)) {
       choices.push({ kind: 'provision', claim });
     } else {
-      return undefined;
+      return 'noSpace';
     }
   }
   return choices;

@@ -11,6 +11,8 @@ import type { Volumes } from './volumes.ts';
 /** Further inputs of decisions. */
 export interface Surroundings {
   readonly labelKeys: SchedulerLabelKeys;
+  /** Feature gates that are on. */
+  readonly gates: ReadonlySet<string>;
   readonly volumes: Volumes;
   readonly namespaceLabels: (namespace: string) => Readonly<Record<string, string>>;
   /** Common selector of the pod's services and owner; absent if there is none. */

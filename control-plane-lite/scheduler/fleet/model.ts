@@ -63,6 +63,8 @@ export interface WeightedPodTerm {
 export interface SpreadConstraint {
   readonly maxSkew: number;
   readonly topologyKey: string;
+  /** With fewer domains, the least one counts as empty. */
+  readonly minDomains: number;
   /** Absent: no pod. */
   readonly selector: readonly Requirement[] | undefined;
 }

@@ -68,9 +68,10 @@ function readSpread(
 ): readonly SpreadConstraint[] {
   return topologySpreadConstraints
     .filter(({ whenUnsatisfiable }) => whenUnsatisfiable === when)
-    .map(({ maxSkew, topologyKey, labelSelector }) => ({
+    .map(({ maxSkew, topologyKey, labelSelector, minDomains = 1 }) => ({
       maxSkew,
       topologyKey,
+      minDomains,
       selector: requirements(labelSelector),
     }));
 }

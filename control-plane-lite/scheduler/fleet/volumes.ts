@@ -1,7 +1,7 @@
 /** Claims and volumes reduced to the fields that scheduling reads. */
 
 import type { PersistentVolume, PersistentVolumeClaim } from '#api/gen/core-v1.ts';
-import type { StorageClass } from '#api/gen/storage-v1.ts';
+import type { CSIStorageCapacity, StorageClass } from '#api/gen/storage-v1.ts';
 import type { MigrationOptions } from '#api/meta/csi-migration.ts';
 
 export interface Volumes {
@@ -10,6 +10,9 @@ export interface Volumes {
   volume(name: string): PersistentVolume | undefined;
   volumesOfClass(storageClass: string): Iterable<PersistentVolume>;
   storageClass(name: string): StorageClass | undefined;
+  /** Whether the driver reports how much can be provisioned where. */
+  reportsCapacity(driver: string): boolean;
+  capacitiesOfClass(storageClass: string): Iterable<CSIStorageCapacity>;
   /** The claim for which the volume was chosen just now. */
   reservedFor(volumeName: string): string | undefined;
   /** Volumes that the node can have, by driver. */
@@ -28,6 +31,8 @@ export const NO_VOLUMES: Volumes = {
   volume: () => undefined,
   volumesOfClass: () => [],
   storageClass: () => undefined,
+  reportsCapacity: () => false,
+  capacitiesOfClass: () => [],
   reservedFor: () => undefined,
   limits: () => NO_LIMITS,
   migration: { domain: '', gates: new Set() },

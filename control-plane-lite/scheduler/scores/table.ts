@@ -6,6 +6,7 @@ import { balancedAllocation, leastAllocated } from './resources.ts';
 import type { Scorer } from './score.ts';
 import { preferredTaints } from './taints.ts';
 import { preferredSpread } from './topology-spread.ts';
+import { volumeCapacity } from './volume-capacity.ts';
 
 export const SCORERS: readonly Scorer[] = [
   preferredTaints,
@@ -15,4 +16,5 @@ export const SCORERS: readonly Scorer[] = [
   preferredPods,
   balancedAllocation,
   imageLocality,
+  volumeCapacity,
 ];

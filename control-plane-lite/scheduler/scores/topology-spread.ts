@@ -23,8 +23,8 @@ function wantedBy({ shape }: PodInfo, fleet: FleetView): Wanted | undefined {
   const [zone = ''] = fleet.labelKeys.zones;
   return {
     constraints: [
-      { maxSkew: HOST_SKEW, topologyKey: fleet.labelKeys.hostname, selector },
-      { maxSkew: ZONE_SKEW, topologyKey: zone, selector },
+      { maxSkew: HOST_SKEW, topologyKey: fleet.labelKeys.hostname, minDomains: 1, selector },
+      { maxSkew: ZONE_SKEW, topologyKey: zone, minDomains: 1, selector },
     ],
     needsLabels: false,
   };

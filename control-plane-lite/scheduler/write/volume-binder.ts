@@ -149,7 +149,8 @@ export function createVolumeBinder(deps: VolumeBinderDeps): VolumeBinder {
           ? [{ claim, storageClass: state.storageClass }]
           : [];
       });
-      const choices = waiting.length === 0 ? [] : (chooseVolumes(waiting, node, fleet) ?? []);
+      const found = waiting.length === 0 ? [] : chooseVolumes(waiting, node, fleet);
+      const choices = typeof found === 'string' ? [] : found;
       for (const choice of choices) reserve(choice, claimKeyOf(choice.claim));
       if (choices.length > 0) chosen.set(pod.key, choices);
     },

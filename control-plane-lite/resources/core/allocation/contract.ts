@@ -7,6 +7,8 @@ export interface AllocationOptions {
   /** One range, or one of each family; the first family is the default one. */
   readonly clusterIPRanges: readonly IpRange[];
   readonly nodePorts: PortRange;
+  /** The first addresses of a range are left to services that name theirs. Default false. */
+  readonly staticSubrange?: boolean;
 }
 
 export interface RepairReport {

@@ -119,6 +119,32 @@ describe('createPool', () => {
   });
 });
 
+describe('a static subrange', () => {
+  test.each([
+    ['10.0.0.0/28', 0],
+    ['10.0.0.0/27', 16],
+    ['10.0.0.0/24', 16],
+    ['10.0.0.0/22', 63],
+    ['10.96.0.0/12', 256],
+  ])('%s has %d addresses for services that name theirs', (text, reserved) => {
+    expect(ipSpace(range(text), true).reserved).toBe(reserved);
+    expect(ipSpace(range(text)).reserved).toBe(0);
+  });
+
+  test('is used for others once no other address is left', async () => {
+    const deps = { store: createMemoryStore().store, random: () => 0, now: () => 0 };
+    const pool = createPool(deps, ipSpace(range('10.0.0.0/27'), true));
+    const taken: (string | undefined)[] = [];
+    for (let count = 0; count < 31; count += 1) taken.push(await pool.takeAny('a/x'));
+    const numbers = taken.map((text) => (text === undefined ? 0 : Number(text.split('.')[3])));
+    expect(numbers.slice(0, 14).every((number) => number > 16)).toBe(true);
+    expect(numbers.slice(14, 30).every((number) => number >= 1 && number <= 16)).toBe(true);
+    expect(new Set(numbers.slice(0, 30)).size).toBe(30);
+    expect(numbers[30]).toBe(0);
+    expect(await pool.take('10.0.0.1', 'a/y')).toBe('occupied');
+  });
+});
+
 describe('repairPool', () => {
   const HOUR = 3_600_000;
 

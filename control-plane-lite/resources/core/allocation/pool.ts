@@ -8,6 +8,8 @@ export interface PoolSpace {
   /** Keys of the pool start with it: `/ranges/services/ips/IPv4/`. */
   readonly prefix: string;
   readonly size: number;
+  /** Number of first values that are only allocated at random once no other is left. Default 0. */
+  readonly reserved?: number;
   /** `index` is 0 to `size` - 1. */
   textOf(index: number): string;
   /** `undefined` if the pool has no such value. */
@@ -76,15 +78,24 @@ export function createPool({ store, random, now }: PoolDeps, space: PoolSpace): 
     );
   }
 
-  /** Searches free values from a random position; other servers may allocate them first. */
+  const { reserved = 0 } = space;
+
+  /** A random value that is not reserved. */
+  const randomIndex = (): number => reserved + Math.floor(random() * (space.size - reserved));
+
+  /** Searches free values from a random position, the reserved ones last; other servers may allocate them
+   *  first. */
   async function takeFirstFree(owner: string): Promise<string | undefined> {
     const used = new Set((await entries()).map(({ text }) => text));
-    const start = Math.floor(random() * space.size);
-    for (let step = 0; step < space.size; step += 1) {
-      const text = space.textOf((start + step) % space.size);
-      if (!used.has(text) && (await put(text, owner))) return text;
-    }
-    return undefined;
+    const free = async (first: number, count: number): Promise<string | undefined> => {
+      const start = Math.floor(random() * count);
+      for (let step = 0; step < count; step += 1) {
+        const text = space.textOf(first + ((start + step) % count));
+        if (!used.has(text) && (await put(text, owner))) return text;
+      }
+      return undefined;
+    };
+    return (await free(reserved, space.size - reserved)) ?? free(0, reserved);
   }
 
   return {
@@ -98,7 +109,7 @@ export function createPool({ store, random, now }: PoolDeps, space: PoolSpace): 
     async takeAny(owner) {
       if (space.size === 0) return undefined;
       for (let attempt = 0; attempt < RANDOM_TRIES; attempt += 1) {
-        const text = space.textOf(Math.floor(random() * space.size));
+        const text = space.textOf(randomIndex());
         if (await put(text, owner)) return text;
       }
       return takeFirstFree(owner);

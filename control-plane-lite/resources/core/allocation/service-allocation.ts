@@ -140,7 +140,9 @@ async function giveBack({ taken, owner }: Taking): Promise<void> {
 
 export function createServiceAllocation(deps: PoolDeps, options: AllocationOptions): ServiceAllocation {
   const ipPools = new Map(
-    options.clusterIPRanges.map((range) => [range.family, createPool(deps, ipSpace(range))] as const),
+    options.clusterIPRanges.map(
+      (range) => [range.family, createPool(deps, ipSpace(range, options.staticSubrange))] as const,
+    ),
   );
   const ports = createPool(deps, portSpace(options.nodePorts));
 

@@ -18,8 +18,14 @@ export interface PortRange {
 /** No more of a range is used: enough for any cluster, and few enough to be looked through. */
 const MOST_ADDRESSES: Readonly<Record<IpFamily, bigint>> = { IPv4: 1n << 20n, IPv6: 1n << 16n };
 
-/** Every address but the network's own and, in IPv4, the broadcast one. */
-export function ipSpace(range: IpRange): PoolSpace {
+/** Number of first addresses for services that name theirs: a sixteenth of the range, from 16 to 256. Source:
+ *  upstream's static subrange, release 1.24. */
+const staticAddresses = (size: number): number =>
+  size <= 16 ? 0 : Math.min(Math.max(16, Math.floor(size / 16)), 256);
+
+/** Every address but the network's own and, in IPv4, the broadcast one.
+ *  @param hasStatic whether the first ones are left to services that name their address */
+export function ipSpace(range: IpRange, hasStatic = false): PoolSpace {
   const most = MOST_ADDRESSES[range.family];
   const capped = range.size < most ? range.size : most;
   const unused = range.family === 'IPv4' && capped === range.size ? 2n : 1n;
@@ -27,6 +33,7 @@ export function ipSpace(range: IpRange): PoolSpace {
   return {
     prefix: `/ranges/services/ips/${range.family}/`,
     size,
+    reserved: hasStatic ? staticAddresses(size) : 0,
     description: formatIpRange(range),
     textOf: (index) => formatIp({ family: range.family, number: range.first + 1n + BigInt(index) }),
     indexOf(text) {

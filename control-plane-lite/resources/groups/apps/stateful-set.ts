@@ -110,9 +110,8 @@ function validateStatus(errors: FieldErrors, status: StatefulSetStatus, old?: St
 
 export const statefulSet: KindEntry = {
   strategy: kindStrategy<StatefulSet>({
-    prepareForCreate: (draft, { gates }) => {
+    prepareForCreate: (draft) => {
       draft.status = { replicas: 0 };
-      if (!gates.has('StatefulSetAutoDeletePVC')) delete draft.spec?.persistentVolumeClaimRetentionPolicy;
     },
     validate(errors, { spec }) {
       if (spec === undefined) return errors.required('spec');

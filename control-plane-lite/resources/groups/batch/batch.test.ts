@@ -127,7 +127,13 @@ describe('a job', () => {
       },
     ],
   ])('changing its %s', (_, changes, expected, before) => {
-    expect(updateFaultsOf(subject, changes, before)).toEqual(expected);
+    const gated = { ...subject, context: { gates: ['JobMutableNodeSchedulingDirectives'] } };
+    expect(updateFaultsOf(gated, changes, before)).toEqual(expected);
+  });
+
+  test('its node never changes without the gate JobMutableNodeSchedulingDirectives', () => {
+    const changes = { 'spec.template.spec.nodeSelector': { a: 'b' } };
+    expect(updateFaultsOf(subject, changes, suspended)).toEqual(['spec.template Invalid']);
   });
 
   it('is given labels and a selector, beside those that the user set', () => {

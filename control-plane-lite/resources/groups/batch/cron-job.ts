@@ -48,12 +48,6 @@ function validateTemplate(errors: FieldErrors, { jobTemplate }: CronJobSpec, con
 export const cronJob: KindEntry = {
   strategy: kindStrategy<CronJob>({
     nameErrors,
-    prepareForCreate(draft, { gates }) {
-      if (!gates.has('CronJobTimeZone')) delete draft.spec?.timeZone;
-    },
-    prepareForUpdate(draft, old, { gates }) {
-      if (!gates.has('CronJobTimeZone') && old.spec?.timeZone === undefined) delete draft.spec?.timeZone;
-    },
     validate(errors, { spec }, context) {
       if (spec === undefined) return errors.required('spec');
       validateSchedule(errors, spec);

@@ -91,11 +91,15 @@ function validateChange(
   spec: JobSpec,
   old: JobSpec,
   status: JobStatus | undefined,
+  gates: ReadonlySet<string>,
 ): void {
   validateImmutable(errors, spec.completions, old.completions, 'spec.completions');
   validateImmutable(errors, spec.selector, old.selector, 'spec.selector');
   // A job that was never started may still be sent elsewhere.
-  const movable = old.suspend === true && status?.startTime === undefined;
+  const movable =
+    gates.has('JobMutableNodeSchedulingDirectives') &&
+    old.suspend === true &&
+    status?.startTime === undefined;
   const [template, before] = movable
     ? [withoutDirectives(spec.template), withoutDirectives(old.template)]
     : [spec.template, old.template];
@@ -134,8 +138,8 @@ export const job: KindEntry = {
       validateHostNames(errors, object);
       return undefined;
     },
-    validateUpdate(errors, { spec }, { spec: old, status }) {
-      if (spec !== undefined && old !== undefined) validateChange(errors, spec, old, status);
+    validateUpdate(errors, { spec }, { spec: old, status }, { gates }) {
+      if (spec !== undefined && old !== undefined) validateChange(errors, spec, old, status, gates);
     },
     selectableFields: { 'status.successful': ({ status }) => String(status?.succeeded ?? 0) },
     row: (object, { nowMs }) => [

@@ -8,7 +8,7 @@ import { validateLabelSelector } from '#api/schema/validation/label-selector.ts'
 import type { KindEntry } from '../../contract.ts';
 import { ageOf, formatSelectorCell } from '../../rows.ts';
 import { validateConditions } from '../conditions.ts';
-import { kindStrategy, type Mutable, statusPart } from '../kind.ts';
+import { kindStrategy, statusPart } from '../kind.ts';
 
 function validateEndPort(errors: FieldErrors, { port, endPort }: NetworkPolicyPort, path: string): void {
   if (endPort === undefined) return;
@@ -73,12 +73,6 @@ function validateRule(
   for (const [index, peer] of peers.entries()) validatePeer(errors, peer, `${path}.${member}[${index}]`);
 }
 
-/** The status requires a feature gate; existing ones are retained. */
-function dropStatus(draft: Mutable<NetworkPolicy>, gates: ReadonlySet<string>, old?: NetworkPolicy): void {
-  const had = (old?.status?.conditions ?? []).length > 0;
-  if (!had && !gates.has('NetworkPolicyStatus')) draft.status = {};
-}
-
 export const networkPolicy: KindEntry = {
   strategy: kindStrategy<NetworkPolicy>({
     validate(errors, { spec }) {
@@ -104,7 +98,6 @@ export const networkPolicy: KindEntry = {
   }),
   parts: {
     status: statusPart<NetworkPolicy>({
-      prepare: (draft, old, { gates }) => dropStatus(draft, gates, old),
       validate: (errors, { status }) => validateConditions(errors, status?.conditions, 'status.conditions'),
     }),
   },

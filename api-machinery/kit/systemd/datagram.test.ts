@@ -1,6 +1,6 @@
 import koffi from 'koffi';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createTempDir } from '../../testing/temp.ts';
+import { createTempDir } from '../../../testing/temp.ts';
 import { DatagramError, encodeUnixAddress, openDatagramSender } from './datagram.ts';
 
 /** A bound datagram socket; `receive` returns the next message or undefined. */

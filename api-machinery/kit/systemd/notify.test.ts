@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createFakeClock } from '#api/kit/clock.ts';
-import { silentLogger } from '#api/kit/logger.ts';
+import { createFakeClock } from '../clock.ts';
+import { silentLogger } from '../logger.ts';
 import { createSystemdNotifier, type NotifyEnvironment, parseNotifyEnvironment } from './notify.ts';
 
 describe('parseNotifyEnvironment', () => {

@@ -1,7 +1,7 @@
 /** Notifications to systemd: ready, stopping, status line, watchdog. No effect without systemd.
  *  @see https://www.freedesktop.org/software/systemd/man/latest/sd_notify.html */
-import type { Clock } from '#api/kit/clock.ts';
-import type { Logger } from '#api/kit/logger.ts';
+import type { Clock } from '../clock.ts';
+import type { Logger } from '../logger.ts';
 import type { DatagramSender } from './datagram.ts';
 
 export interface SystemdNotifier {
