@@ -35,7 +35,7 @@ export async function startRegistry(
   await promisify(execFile)('tar', ['-xf', archive, '-C', folder.path]);
   const expected = login === undefined ? undefined : `Basic ${Buffer.from(login).toString('base64')}`;
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    // A mirror is told the registry in the query.
+    // Requests to a mirror name the registry in the query.
     const [url = ''] = (request.url ?? '').split('?', 1);
     const { method, headers: given } = request;
     if (expected !== undefined && given.authorization !== expected) {

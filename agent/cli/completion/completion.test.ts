@@ -80,7 +80,7 @@ const has = (shell: string): boolean => {
   }
 };
 
-/** A program that answers every completion with fixed candidates, and logs the line. */
+/** A program that responds to every completion with fixed candidates, and records the line. */
 const FAKE = `#!/bin/sh
 printf '%s' "$2" > "$(dirname "$0")/line"
 case $2 in
