@@ -9,6 +9,8 @@ import { setUpEviction } from './eviction/setup.ts';
 import type { FleetSize } from './fleet/fleet.ts';
 import { FLEET_ROWS } from './fleet/rows.ts';
 import { LARGE, setUpFleet } from './fleet/run.ts';
+import { PACKAGED_ROWS } from './packaged/rows.ts';
+import { setUpPackaged } from './packaged/setup.ts';
 import { planeRows, UPSTREAM_ROWS } from './plane/rows.ts';
 import { setUpPlane } from './plane/setup.ts';
 import { setUpUpstream } from './plane/upstream.ts';
@@ -77,6 +79,7 @@ const groups = (fleet: FleetSize): readonly Group[] => [
   groupOf(planeRows('embedded'), (stack, say) => setUpPlane('embedded', stack, say)),
   groupOf(planeRows('etcd'), (stack, say) => setUpPlane('etcd', stack, say)),
   groupOf([metricsScrape], setUpScrape),
+  groupOf(PACKAGED_ROWS, setUpPackaged),
   groupOf(UPSTREAM_ROWS, setUpUpstream),
   groupOf(FLEET_ROWS, (stack, say) => setUpFleet(fleet, stack, say)),
 ];
@@ -84,10 +87,12 @@ const groups = (fleet: FleetSize): readonly Group[] => [
 const PODS_OF_AN_AGENT = LARGE.pods / LARGE.agents;
 
 /** Rows that run only on request, by their own name or that of the group: the fleet takes minutes and the
- *  whole machine, upstream's program may have to be built, and thousands of real pods take half an hour. */
+ *  whole machine, upstream's program may have to be built, packages are built, and thousands of real pods take half an
+ *  hour. */
 const ON_REQUEST: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ['fleet', new Set(FLEET_ROWS.map(({ name }) => name))],
   ['upstream', new Set(UPSTREAM_ROWS.map(({ name }) => name))],
+  ['packaged', new Set(PACKAGED_ROWS.map(({ name }) => name))],
   ['containerd', new Set([retentionContainerd.name])],
 ]);
 const setOf = (row: RowFacts): string | undefined =>

@@ -29,6 +29,8 @@ export interface PlaneProcess extends AsyncDisposable {
 }
 
 export interface PlaneProgram {
+  /** Node; that of this process by default. */
+  readonly node?: string;
   /** Program for Node. */
   readonly program: string;
   readonly dataDir: string;
@@ -40,10 +42,10 @@ export interface PlaneProgram {
 
 /** Starts it on a free loopback port; resolves when it serves. @throws Error if it exits instead */
 export async function startPlaneProcess(options: PlaneProgram): Promise<PlaneProcess> {
-  const { program, dataDir, flags, env = {} } = options;
+  const { node = process.execPath, program, dataDir, flags, env = {} } = options;
   const launcher = launcherSettings(await readFile(join(REPOSITORY, 'bin/control-plane-lite'), 'utf8'));
   const own = [`--data-dir=${dataDir}`, '--secure-port=0', '--bind-address=127.0.0.1'];
-  const child = spawn(process.execPath, [...launcher.nodeFlags, program, ...own, ...flags], {
+  const child = spawn(node, [...launcher.nodeFlags, program, ...own, ...flags], {
     env: { ...process.env, ...launcher.environment, ...env },
     stdio: ['ignore', 'pipe', 'ignore'],
   });

@@ -6,7 +6,7 @@ import { DRIVERS } from './drivers.ts';
 describe('scanners', () => {
   test.each(DRIVERS.map((driver) => [driver.name, driver] as const))(
     '%s',
-    { timeout: 120_000 },
+    { timeout: 600_000 },
     (_, driver) => {
       expect(readsSome(driver)).toBe(driver.refusesAll !== true);
       expect(weaknessesOf(driver)).toEqual([]);
