@@ -209,6 +209,9 @@ export const PORT_FORWARD_V1 = 'portforward.k8s.io';
 /** Subprotocol for clients that tunnel SPDY in the messages of a WebSocket. */
 export const PORT_FORWARD_TUNNEL = 'SPDY/3.1+portforward.k8s.io';
 
+/** Prefix of the arguments by which network plugins find a pod, in either vocabulary. */
+export const CNI_POD_ARGUMENT_PREFIX = 'K8S_POD_';
+
 /** Default sandbox image of a docker runtime, in either vocabulary. */
 export const DEFAULT_SANDBOX_IMAGE = 'k8s.gcr.io/pause:3.2';
 

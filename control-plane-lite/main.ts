@@ -31,6 +31,7 @@ import { runLed } from './wiring/leader.ts';
 import { createNodes, type Nodes, nodeClientName } from './wiring/nodes.ts';
 import { startScheduler } from './wiring/scheduler.ts';
 import { createServer, type Server } from './wiring/server.ts';
+import { startServerIdentity } from './wiring/server-identity.ts';
 import { openStore, storeName } from './wiring/store.ts';
 
 export interface RunningServer {
@@ -197,6 +198,7 @@ async function runBackground(
     await Promise.all([
       runLed(core, { name: managerName(vocabulary), log: core.log }, control, signal),
       startScheduler(core, signal),
+      startServerIdentity(core, signal),
       custom.run(signal),
       aggregation?.run(signal),
       kubernetesService.run(signal),

@@ -85,6 +85,15 @@ const leanHttp: Plugin = {
     id === '\0lean-http' ? "module.exports = process.getBuiltinModule('node:http');" : undefined,
 };
 
+/** Leaves out what the client of docker loads for connections over SSH and for builds of images, which the agent
+ *  never uses: megabytes, and native parts that a bundle cannot contain. */
+const leanDocker: Plugin = {
+  name: 'lean-docker',
+  resolveId: (source) =>
+    source === 'ssh2' || source === '@grpc/proto-loader' ? `\0without-${source}` : undefined,
+  load: (id) => (id.startsWith('\0without-') ? 'module.exports = {};' : undefined),
+};
+
 /** Escapes every non-ASCII character: a single one makes V8 store the whole file with two bytes per
  *  character. They may occur in strings, templates, patterns and names, where the escape is equivalent. */
 const asciiOnly: Plugin = {
@@ -106,7 +115,7 @@ async function writeCode(outDir: string, input: Readonly<Record<string, string>>
     platform: 'node',
     // Has a native part that it looks up relative to itself.
     external: ['koffi'],
-    plugins: [leanHttp, asciiOnly],
+    plugins: [leanHttp, leanDocker, asciiOnly],
     logLevel: 'warn',
   });
   await build.write({

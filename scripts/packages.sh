@@ -3,7 +3,7 @@
 #   sh scripts/packages.sh base      packages for the pinned Node
 #   sh scripts/packages.sh start     also packages for running pods
 #   sh scripts/packages.sh test      also packages for the tests
-# Neither starts nor enables the machine's own containerd and etcd.
+# Neither starts nor enables the machine's own containerd, docker and etcd.
 set -eu
 
 say() { printf 'nodeagent setup: %s\n' "$*"; }
@@ -46,6 +46,7 @@ need_test() {
   need_start
   need systemd-container 'boots a system with systemd for the end-to-end test' has systemd-nspawn
   need debootstrap 'creates that system' has debootstrap
+  need docker.io 'another container runtime, used as private instances' has dockerd
   need util-linux 'enters that system' has nsenter
   need qemu-system-x86 'runs virtual machines' has qemu-system-x86_64
   need qemu-utils 'creates disks for virtual machines' has qemu-img
@@ -112,6 +113,7 @@ quietly() {
   exit 1
 }
 had_containerd=$(installed containerd && echo yes || echo no)
+had_docker=$(installed docker.io && echo yes || echo no)
 had_etcd=$(installed etcd-server && echo yes || echo no)
 quietly apt-get -o DPkg::Lock::Timeout=120 update
 # shellcheck disable=SC2086 # one word per package
@@ -122,6 +124,10 @@ rm -f "$log"
 if [ "$had_containerd" = no ] && installed containerd && has systemctl; then
   systemctl disable containerd.service >/dev/null 2>&1 || true
   say "the machine's own containerd service stays off (to use it: systemctl enable --now containerd)"
+fi
+if [ "$had_docker" = no ] && installed docker.io && has systemctl; then
+  systemctl disable docker.service docker.socket >/dev/null 2>&1 || true
+  say "the machine's own docker service stays off (the tests start their own daemons)"
 fi
 if [ "$had_etcd" = no ] && installed etcd-server && has systemctl; then
   systemctl disable etcd.service >/dev/null 2>&1 || true

@@ -9,6 +9,7 @@ import { isAlive, unmountUnder } from '#agent/runtime/managed/purge.ts';
 import { removeManagedContainerd } from '#agent/runtime/managed/remove.ts';
 import { hasCode } from '#api/kit/errno.ts';
 import { silentLogger } from '#api/kit/logger.ts';
+import { hadDockerd, removeDockerd } from './dockerd.ts';
 import { forEachAbandoned } from './owners.ts';
 
 interface ContainerdLocation extends LayoutOptions {
@@ -44,6 +45,7 @@ async function removeFolder(folder: string): Promise<void> {
   if (existsSync(layout.configPath) || (await isAlive(layout))) {
     await removeManagedContainerd({ ...containerd, log: silentLogger });
   }
+  if (hadDockerd(folder)) await removeDockerd(folder);
   await unmountUnder([folder]);
   await rm(folder, { recursive: true, force: true, maxRetries: 5 });
 }

@@ -82,6 +82,9 @@ const PLACES: Readonly<Record<string, Entry>> = {
   'agent/probes/tcp.ts': { why: OF_PROBES },
   'agent/machine/resolve-name.ts': { why: 'nothing waits for a name for more than two seconds' },
   'agent/runtime/connection-holder.ts': { why: 'the program waits for the agent, never the agent for it' },
+  'agent/runtime/docker/network/plugin-call.ts': {
+    why: 'a plugin is killed after a minute; only its pod waits',
+  },
   'agent/runtime/lost-sandboxes.ts': { why: 'a socket of this machine takes or refuses at once' },
   'agent/runtime/managed/containerd.ts': { why: OF_COMMANDS },
   'agent/runtime/managed/ctr.ts': { why: OF_COMMANDS },

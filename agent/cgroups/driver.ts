@@ -30,8 +30,10 @@ export function decideDriver(choice: DriverChoice, runtime: CgroupDriver | undef
 const memberOf = (value: unknown, name: string): unknown =>
   typeof value === 'object' && value !== null ? new Map(Object.entries(value)).get(name) : undefined;
 
-/** Parses containerd's verbose status; undefined where it does not contain the driver. */
+/** Parses the verbose status of containerd, or of docker; undefined where it does not contain the driver. */
 export function parseRuntimeDriver(info: Readonly<Record<string, string>>): CgroupDriver | undefined {
+  const { cgroupDriver } = info;
+  if (cgroupDriver === 'systemd' || cgroupDriver === 'cgroupfs') return cgroupDriver;
   try {
     const config: unknown = JSON.parse(info['config'] ?? '');
     const containerd = memberOf(config, 'containerd');

@@ -54,6 +54,11 @@ const NODE: readonly Entry[] = [
   ],
   ['join', 'join this machine to a cluster with a bootstrap token', () => import('./commands/join.ts')],
   ['leave', 'undo join: return this machine to a standalone node', () => import('./commands/leave.ts')],
+  [
+    'cri-docker',
+    'serve docker as a container runtime to any client of CRI',
+    () => import('./commands/cri-docker.ts'),
+  ],
   ['install', 'install nodeagent as a systemd service', () => import('./commands/install.ts')],
   ['uninstall', 'uninstall the systemd service', () => import('./commands/uninstall.ts')],
 ];

@@ -32,24 +32,41 @@ export interface RuntimeSubsystem {
 
 export async function createRuntimeSubsystem(base: Base): Promise<RuntimeSubsystem> {
   const { config, log } = base;
+  if (config.containerRuntime === 'docker') return createDockerSubsystem(base);
   const endpoint = await detectEndpoint(config.containerRuntimeEndpoint);
   const imageEndpoint = config.imageServiceEndpoint || endpoint;
   const requestTimeoutMs = config.runtimeRequestTimeout;
   const hold = createConnectionHolder(log);
   const opened = connectRuntime({ endpoint, log, requestTimeoutMs, hold });
-  const watched = (made: CriConnection): CriConnection => ({
-    ...made,
-    runtime: withCallWaits(made.runtime, base.waits),
-    images: withImageWaits(made.images, base.waits),
-  });
-  const connection = watched(opened);
+  const connection = watched(base, opened);
   const imageConnection =
     imageEndpoint === endpoint
       ? connection
-      : watched(connectRuntime({ endpoint: imageEndpoint, log, requestTimeoutMs }));
+      : watched(base, connectRuntime({ endpoint: imageEndpoint, log, requestTimeoutMs }));
   followConnection(base.waits, connection);
   if (imageConnection !== connection) followConnection(base.waits, imageConnection, 'image service');
   return createRuntimeParts(base, connection, imageConnection);
+}
+
+/** The connection with its calls among the waits of the agent. */
+const watched = ({ waits }: Base, made: CriConnection): CriConnection => ({
+  ...made,
+  runtime: withCallWaits(made.runtime, waits),
+  images: withImageWaits(made.images, waits),
+});
+
+/** Docker inside this process. */
+async function createDockerSubsystem(base: Base): Promise<RuntimeSubsystem> {
+  const { config, clock, log, settings } = base;
+  const [{ openDocker }, { connectDocker }] = await Promise.all([
+    import('../runtime/docker/open.ts'),
+    import('../runtime/docker/connect.ts'),
+  ]);
+  const runtime = await openDocker({ clock, log, node: settings.owner.instance }, config);
+  const options = { endpoint: config.dockerEndpoint, log, requestTimeoutMs: config.runtimeRequestTimeout };
+  const connection = watched(base, connectDocker(runtime, options).connection);
+  followConnection(base.waits, connection);
+  return createRuntimeParts(base, connection, connection);
 }
 
 /** @param imageConnection the same connection unless the image service has its own endpoint */

@@ -24,7 +24,7 @@ const GATE_EFFECTS: Readonly<Record<string, Acted | NoEffect>> = {
   APIListChunking: SERVER,
   APIPriorityAndFairness: SERVER,
   APIResponseCompression: SERVER,
-  APIServerIdentity: ABSENT,
+  APIServerIdentity: SERVER,
   APIServerTracing: ABSENT,
   AllAlpha: BOTH,
   AllBeta: BOTH,

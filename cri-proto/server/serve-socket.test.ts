@@ -1,5 +1,7 @@
 import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { stat } from 'node:fs/promises';
+import { connect } from 'node:http2';
 import { createConnection } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -8,7 +10,9 @@ import { silentLogger as log } from '#api/kit/logger.ts';
 import { createTempDir } from '../../testing/temp.ts';
 import { createPodResourcesClient, podResourcesRpcs } from '../client/pod-resources.ts';
 import nodeProtos from '../data/node-protos.json' with { type: 'json' };
-import { CallRejection, type ServedService, serveSocket } from './serve-socket.ts';
+import { CallRejection } from './rejection.ts';
+import { serveSocket } from './serve-socket.ts';
+import type { ServedService } from './served-service.ts';
 
 const types = createMessageTypes(nodeProtos['podresources/v1']);
 const service = (methods: ServedService['methods'], version: 'v1' | 'v1alpha1' = 'v1'): ServedService => ({
@@ -59,6 +63,43 @@ describe('serveSocket', () => {
     await expect(client.list({})).rejects.toThrow('too often');
     await expect(client.getAllocatableResources({})).rejects.toThrow('broken');
     await expect(client.get({})).rejects.toMatchObject({ reason: 'Unimplemented' });
+    await server.close();
+  });
+
+  test('serves a client that sends the path of the socket as authority, as programs in Go do', async () => {
+    await using dir = await createTempDir('na-serve-');
+    const path = join(dir.path, 's.sock');
+    const methods = { list: async () => ({ podResources: [POD] }) };
+    const server = await serveSocket({ log, load: async () => [service(methods)] }, path);
+    const session = connect('http://localhost', { createConnection: () => createConnection(path) });
+    const [list] = podResourcesRpcs('v1').filter(({ rpc }) => rpc === 'List');
+    // Twice: the second request refers to the header table of the first.
+    for (const turn of [1, 2]) {
+      const stream = session.request({
+        ':method': 'POST',
+        ':path': list?.path ?? '',
+        ':authority': path,
+        'content-type': 'application/grpc',
+        te: 'trailers',
+      });
+      stream.end(Buffer.alloc(5));
+      stream.resume();
+      const trailers = await new Promise<unknown>((resolve) => stream.once('trailers', resolve));
+      expect({ turn, trailers }).toMatchObject({ turn, trailers: { 'grpc-status': '0' } });
+    }
+    session.destroy();
+    await server.close();
+  });
+
+  test('serves more than a hundred connections at the same time', async () => {
+    await using dir = await createTempDir('na-serve-');
+    const path = join(dir.path, 's.sock');
+    const methods = { list: async () => ({ podResources: [POD] }) };
+    const server = await serveSocket({ log, load: async () => [service(methods)] }, path);
+    const idle = Array.from({ length: 150 }, () => createConnection(path).on('error', () => undefined));
+    await Promise.all(idle.map((socket) => once(socket, 'connect')));
+    expect((await createPodResourcesClient(path).list({})).podResources).toHaveLength(1);
+    for (const socket of idle) socket.destroy();
     await server.close();
   });
 

@@ -1,49 +1,24 @@
 /** Serves gRPC services on a unix socket for local programs. Until the first connection there is only the
  *  listening socket. */
+import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import {
   type ConnectionInjector,
+  type handleServerStreamingCall,
   type handleUnaryCall,
   Server,
   ServerCredentials,
-  status,
+  type ServerWritableStream,
+  type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
-import type { MessageTypes } from '#api/codec/protobuf/message.ts';
 import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { listenOnSocket } from '#api/kit/sockets/unix-socket.ts';
-import { methodName, type RpcFact } from '../client/service.ts';
+import { methodName } from '../client/service.ts';
+import { filterSocket } from './authority/filtered-socket.ts';
 import { defineService } from './define-service.ts';
-
-/** Error of a rejected call. */
-export type RejectionReason = 'InvalidArgument' | 'ResourceExhausted' | 'Unimplemented' | 'Unavailable';
-
-const CODES: Readonly<Record<RejectionReason, status>> = {
-  InvalidArgument: status.INVALID_ARGUMENT,
-  ResourceExhausted: status.RESOURCE_EXHAUSTED,
-  Unimplemented: status.UNIMPLEMENTED,
-  Unavailable: status.UNAVAILABLE,
-};
-
-/** A rejected call whose reason is returned to the caller. */
-export class CallRejection extends Error {
-  override readonly name = 'CallRejection';
-  readonly reason: RejectionReason;
-
-  constructor(reason: RejectionReason, message: string) {
-    super(message);
-    this.reason = reason;
-  }
-}
-
-export interface ServedService {
-  readonly types: MessageTypes;
-  /** Only unary rpcs. */
-  readonly rpcs: readonly RpcFact[];
-  /** Handlers by method name, such as `getInfo`; an rpc without one is not served. They receive the decoded
-   *  request, and may throw `CallRejection`; any other error is `Unknown` to the caller. */
-  readonly methods: Readonly<Record<string, (request: object) => object | Promise<object>>>;
-}
+import { REJECTION_CODES, reasonOf } from './rejection.ts';
+import type { ServedMethod, ServedService, ServedStream } from './served-service.ts';
 
 export interface ServeDeps {
   readonly log: Logger;
@@ -56,12 +31,12 @@ export interface SocketServer {
   close(): Promise<void>;
 }
 
-/** Few programs connect to the sockets of a node. */
-const MOST_CONNECTIONS = 64;
+/** A limit far above the number of programs of a node, against one that never closes its connections. */
+const MOST_CONNECTIONS = 1024;
 /** Maximum size of a request, in bytes. */
 const LONGEST_REQUEST = 4 * 1024 * 1024;
 
-function handlerOf(work: (request: object) => object | Promise<object>): handleUnaryCall<object, object> {
+function unaryHandler(work: ServedMethod): handleUnaryCall<object, object> {
   const perform: (...args: Parameters<handleUnaryCall<object, object>>) => Promise<void> = async (
     { request },
     callback,
@@ -69,11 +44,37 @@ function handlerOf(work: (request: object) => object | Promise<object>): handleU
     try {
       callback(null, await work(request));
     } catch (thrown) {
-      const code = thrown instanceof CallRejection ? CODES[thrown.reason] : status.UNKNOWN;
-      callback({ code, details: asError(thrown).message });
+      callback({ code: REJECTION_CODES[reasonOf(thrown)], details: asError(thrown).message });
     }
   };
   return (...args) => void perform(...args);
+}
+
+function streamHandler(work: ServedStream): handleServerStreamingCall<object, object> {
+  const perform = async (call: ServerWritableStream<object, object>): Promise<void> => {
+    const stop = new AbortController();
+    call.once('cancelled', () => stop.abort());
+    try {
+      for await (const message of work(call.request, stop.signal)) {
+        if (!call.write(message)) await Promise.race([once(call, 'drain'), once(call, 'cancelled')]);
+      }
+      call.end();
+    } catch (thrown) {
+      call.emit('error', { code: REJECTION_CODES[reasonOf(thrown)], details: asError(thrown).message });
+    }
+  };
+  return (call) => void perform(call);
+}
+
+function handlersOf({ rpcs, methods, streams = {} }: ServedService): UntypedServiceImplementation {
+  const handlers: UntypedServiceImplementation = {};
+  for (const name of rpcs.map(({ rpc }) => methodName(rpc))) {
+    const method = methods[name];
+    const stream = streams[name];
+    if (method !== undefined) handlers[name] = unaryHandler(method);
+    else if (stream !== undefined) handlers[name] = streamHandler(stream);
+  }
+  return handlers;
 }
 
 async function createInjector(
@@ -83,15 +84,12 @@ async function createInjector(
     'grpc.max_receive_message_length': LONGEST_REQUEST,
     'grpc.enable_channelz': 0,
   });
-  for (const { types, rpcs, methods } of await load()) {
-    const served = rpcs.filter(({ rpc }) => methodName(rpc) in methods);
-    const handlers = served.flatMap(({ rpc }) => {
-      const work = methods[methodName(rpc)];
-      return work === undefined ? [] : [[methodName(rpc), handlerOf(work)] as const];
-    });
+  for (const service of await load()) {
+    const handlers = handlersOf(service);
+    const served = service.rpcs.filter(({ rpc }) => methodName(rpc) in handlers);
     server.addService(
-      defineService(types, served, (path) => path),
-      Object.fromEntries(handlers),
+      defineService(service.types, served, (path) => path),
+      handlers,
     );
   }
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
@@ -112,8 +110,7 @@ export async function serveSocket({ log, load }: ServeDeps, path: string): Promi
   async function take(socket: Socket): Promise<void> {
     try {
       const { injector } = await (made ??= createInjector(load));
-      injector.injectConnection(socket);
-      socket.resume();
+      injector.injectConnection(filterSocket(socket));
     } catch (err) {
       made = undefined;
       log.error({ err, socket: path }, 'Failed to serve socket');

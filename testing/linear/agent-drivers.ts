@@ -21,6 +21,9 @@ import { parseHierarchies, placeOf } from '#agent/server/node/stats/cgroups/plac
 import { parseThreads } from '#agent/server/node/stats/proc.ts';
 import { createApiProtobuf } from '#api/protobuf/api-protobuf.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
+import { createFrameFilter } from '#cri/server/authority/frame-filter.ts';
+import { correctAuthority } from '#cri/server/authority/header-block.ts';
+import { decodeHuffman } from '#cri/server/authority/huffman.ts';
 import { checkPayload } from '#volumes/files/payload.ts';
 import { parseDiscovered } from '#volumes/iscsi/discovery.ts';
 import { parseMountInfo } from '#volumes/mount/mountinfo.ts';
@@ -203,6 +206,27 @@ export const AGENT_DRIVERS: readonly Driver[] = [
     ],
     pumps: ['A=b\n', '\\"'],
     fairNs: 500,
+  },
+  {
+    name: 'frames and header blocks of HTTP/2 clients',
+    covers: [
+      'cri-proto/server/authority/frame-filter.ts',
+      'cri-proto/server/authority/header-block.ts',
+      'cri-proto/server/authority/huffman.ts',
+    ],
+    run(text) {
+      const bytes = Buffer.from(text, 'latin1');
+      return [correctAuthority(bytes), decodeHuffman(bytes), createFrameFilter().feed(bytes)];
+    },
+    pumps: [
+      'A\u0003/a/',
+      '@\u0001a\u0001b',
+      '\u0082',
+      'A\u0084abcd',
+      '\0\0\u0001\u0001\u0004\0\0\0\u0001\u0082',
+    ],
+    longest: 16_384,
+    fairNs: 2000,
   },
   {
     name: 'references to variables',

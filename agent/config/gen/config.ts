@@ -58,7 +58,7 @@ export interface AgentConfig {
   readonly staticPodURLHeader: Readonly<Record<string, readonly string[]>>;
   /** Interval at which --manifest-url is fetched. Milliseconds. */
   readonly httpCheckFrequency: number;
-  /** Kind of runtime: remote speaks CRI over a socket; docker is rejected, as this agent does not have it. */
+  /** Kind of runtime: remote speaks CRI over a socket; docker uses the API of docker. */
   readonly containerRuntime: 'remote' | 'docker';
   /** Socket of the CRI runtime, such as unix:///run/containerd/containerd.sock. Empty detects a known one. */
   readonly containerRuntimeEndpoint: string;
@@ -112,7 +112,7 @@ export interface AgentConfig {
   readonly clusterDomain: string;
   /** Resolver file for pods with dnsPolicy Default; empty for none. */
   readonly resolvConf: string;
-  /** Address range for pods in standalone mode. */
+  /** Address range for pods in standalone mode, for docker with --network-plugin=kubenet. */
   readonly podCIDR: string;
   /** How a pod reaches itself through its service. */
   readonly hairpinMode: 'promiscuous-bridge' | 'hairpin-veth' | 'none';
@@ -364,17 +364,17 @@ export interface AgentConfig {
   readonly skipHeaders: boolean;
   /** Omit the header of log files. */
   readonly skipLogHeaders: boolean;
-  /** Socket of docker. */
+  /** Socket of docker, such as unix:///var/run/docker.sock. */
   readonly dockerEndpoint: string;
   /** Image of the pod sandbox container; not collected as unused. */
   readonly podInfraContainerImage: string;
   /** Time without progress after which an image pull is cancelled. Milliseconds. */
   readonly imagePullProgressDeadline: number;
-  /** Name of the network plugin. */
+  /** Networks of pods: cni calls plugins, kubenet creates a bridge for the pod CIDR; empty and noop use docker. */
   readonly networkPlugin: string;
-  /** MTU passed to the network plugin; 0 is the default of the plugin. */
+  /** MTU of the bridge of kubenet; 0 is the default of the plugin. */
   readonly networkPluginMtu: number;
-  /** Directories of network plugins. */
+  /** Directories of network plugins, separated by commas. */
   readonly cniBinDir: string;
   /** Directory of network configurations. */
   readonly cniConfDir: string;

@@ -1,9 +1,6 @@
-/** Settings that apply to the docker runtime only; accepted so that old command lines still work. */
-import { ignored } from '#api/schema/effect.ts';
+/** Settings that apply to the docker runtime only. */
 import { DEFAULT_SANDBOX_IMAGE } from '#api/vocabulary.ts';
 import type { Setting } from '../setting.ts';
-
-const DOCKER_ONLY = ignored('only the docker runtime reads it, which this agent does not have');
 
 export const DOCKER_SETTINGS: readonly Setting[] = [
   {
@@ -12,8 +9,8 @@ export const DOCKER_SETTINGS: readonly Setting[] = [
     type: 'string',
     default: 'unix:///var/run/docker.sock',
     flags: [{ name: 'docker-endpoint' }],
-    acted: DOCKER_ONLY,
-    help: 'Socket of docker.',
+    acted: true,
+    help: 'Socket of docker, such as unix:///var/run/docker.sock.',
   },
   {
     key: 'podInfraContainerImage',
@@ -30,7 +27,7 @@ export const DOCKER_SETTINGS: readonly Setting[] = [
     type: 'duration',
     default: '1m0s',
     flags: [{ name: 'image-pull-progress-deadline' }],
-    acted: DOCKER_ONLY,
+    acted: true,
     help: 'Time without progress after which an image pull is cancelled.',
   },
   {
@@ -39,8 +36,8 @@ export const DOCKER_SETTINGS: readonly Setting[] = [
     type: 'string',
     default: '',
     flags: [{ name: 'network-plugin' }],
-    acted: DOCKER_ONLY,
-    help: 'Name of the network plugin.',
+    acted: true,
+    help: 'Networks of pods: cni calls plugins, kubenet creates a bridge for the pod CIDR; empty and noop use docker.',
   },
   {
     key: 'networkPluginMtu',
@@ -48,8 +45,8 @@ export const DOCKER_SETTINGS: readonly Setting[] = [
     type: 'int32',
     default: 0,
     flags: [{ name: 'network-plugin-mtu' }],
-    acted: DOCKER_ONLY,
-    help: 'MTU passed to the network plugin; 0 is the default of the plugin.',
+    acted: true,
+    help: 'MTU of the bridge of kubenet; 0 is the default of the plugin.',
   },
   {
     key: 'cniBinDir',
@@ -57,8 +54,8 @@ export const DOCKER_SETTINGS: readonly Setting[] = [
     type: 'string',
     default: '/opt/cni/bin',
     flags: [{ name: 'cni-bin-dir' }],
-    acted: DOCKER_ONLY,
-    help: 'Directories of network plugins.',
+    acted: true,
+    help: 'Directories of network plugins, separated by commas.',
   },
   {
     key: 'cniConfDir',
@@ -67,7 +64,7 @@ export const DOCKER_SETTINGS: readonly Setting[] = [
     default: '/etc/cni/net.d',
     flags: [{ name: 'cni-conf-dir' }],
     isPath: true,
-    acted: DOCKER_ONLY,
+    acted: true,
     help: 'Directory of network configurations.',
   },
   {
@@ -77,7 +74,7 @@ export const DOCKER_SETTINGS: readonly Setting[] = [
     default: '/var/lib/cni/cache',
     flags: [{ name: 'cni-cache-dir' }],
     isPath: true,
-    acted: DOCKER_ONLY,
+    acted: true,
     help: 'Directory of the state of network plugins.',
   },
 ];

@@ -41,8 +41,8 @@ export const NETWORK_SETTINGS: readonly Setting[] = [
     default: '',
     inFile: true,
     flags: [{ name: 'pod-cidr', deprecated: 'config-file' }],
-    acted: notImplemented('the managed network has a range of its own'),
-    help: 'Address range for pods in standalone mode.',
+    acted: true,
+    help: 'Address range for pods in standalone mode, for docker with --network-plugin=kubenet.',
   },
   {
     key: 'hairpinMode',

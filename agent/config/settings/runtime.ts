@@ -11,7 +11,7 @@ export const RUNTIME_SETTINGS: readonly Setting[] = [
     flags: [{ name: 'container-runtime', deprecated: 'removal', inSpec: true }],
     enum: ['docker', 'remote'],
     acted: true,
-    help: 'Kind of runtime: remote speaks CRI over a socket; docker is rejected, as this agent does not have it.',
+    help: 'Kind of runtime: remote speaks CRI over a socket; docker uses the API of docker.',
   },
   {
     key: 'containerRuntimeEndpoint',

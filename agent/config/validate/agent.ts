@@ -12,7 +12,7 @@ function checkSockets(config: AgentConfig): readonly ConfigFieldError[] {
     const value = config[key];
     // The image service defaults to the endpoint of the runtime, whose error is reported there.
     if (key === 'imageServiceEndpoint' && value === config.containerRuntimeEndpoint) return [];
-    if (value === '' || /^(?:unix:(?:\/\/)?)?\/[^/]/.test(value)) return [];
+    if (value === '' || UNIX_SOCKET.test(value)) return [];
     return [
       errorOf(key, 'must be a unix socket such as unix:///run/containerd/containerd.sock', {
         badValue: value,
@@ -26,6 +26,29 @@ function checkSockets(config: AgentConfig): readonly ConfigFieldError[] {
   if (Buffer.byteLength(socketPath) <= SOCKET_PATH_MAX) return errors;
   const detail = `must have at most ${SOCKET_PATH_MAX} bytes, the limit of unix sockets`;
   return [...errors, errorOf('socketPath', detail, { badValue: socketPath })];
+}
+
+const UNIX_SOCKET = /^(?:unix:(?:\/\/)?)?\/[^/]/;
+const NETWORK_PLUGINS: readonly string[] = ['', 'noop', 'cni', 'kubenet'];
+
+function checkDocker(config: AgentConfig): readonly ConfigFieldError[] {
+  const { dockerEndpoint, networkPlugin, containerRuntimeEndpoint } = config;
+  const errors: ConfigFieldError[] = [];
+  if (!UNIX_SOCKET.test(dockerEndpoint)) {
+    const detail = 'must be a unix socket such as unix:///var/run/docker.sock';
+    errors.push(errorOf('dockerEndpoint', detail, { badValue: dockerEndpoint }));
+  }
+  if (!NETWORK_PLUGINS.includes(networkPlugin)) {
+    const detail = 'must be cni, kubenet, noop or empty';
+    errors.push(
+      errorOf('networkPlugin', detail, { kind: 'FieldValueNotSupported', badValue: networkPlugin }),
+    );
+  }
+  if (containerRuntimeEndpoint !== '') {
+    const detail = 'has no effect with the docker runtime; use --docker-endpoint';
+    errors.push(errorOf('containerRuntimeEndpoint', detail, { badValue: containerRuntimeEndpoint }));
+  }
+  return errors;
 }
 
 function checkManifestURL(config: AgentConfig): readonly ConfigFieldError[] {
@@ -49,11 +72,7 @@ function checkManifestURL(config: AgentConfig): readonly ConfigFieldError[] {
 /** Returns the validation errors of the agent's own settings. */
 export function validateAgent(config: AgentConfig): readonly ConfigFieldError[] {
   const errors = [...checkSockets(config), ...checkManifestURL(config)];
-  if (config.containerRuntime !== 'remote') {
-    const detail = 'not supported; use remote with --container-runtime-endpoint';
-    const badValue = config.containerRuntime;
-    errors.push(errorOf('containerRuntime', detail, { kind: 'FieldValueNotSupported', badValue }));
-  }
+  if (config.containerRuntime === 'docker') errors.push(...checkDocker(config));
   if (config.exitOnLockContention && config.lockFile === '') {
     const detail = 'needs the lock file: --lock-file';
     errors.push(errorOf('exitOnLockContention', detail, { badValue: true, others: ['lockFile'] }));

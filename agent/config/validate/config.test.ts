@@ -342,7 +342,21 @@ describe('validateConfig rejects', () => {
     ['the other half', { tlsPrivateKeyFile: '/x' }, 'tlsPrivateKeyFile: needs tlsCertFile'],
     ['an unknown TLS version', { tlsCipherSuites: ['AES'] }, 'tlsCipherSuites[0]: must be a suite'],
     ['two servers on one port', { readOnlyPort: 10250 }, 'readOnlyPort: must differ from port'],
-    ['docker', { containerRuntime: 'docker' }, 'containerRuntime: not supported'],
+    [
+      'docker on the network',
+      { containerRuntime: 'docker', dockerEndpoint: 'tcp://1.2.3.4:2375' },
+      'dockerEndpoint: must be a unix socket',
+    ],
+    [
+      'an unknown network plugin of docker',
+      { containerRuntime: 'docker', networkPlugin: 'weave' },
+      'networkPlugin: must be cni, kubenet, noop or empty',
+    ],
+    [
+      'docker beside an endpoint of CRI',
+      { containerRuntime: 'docker', containerRuntimeEndpoint: '/run/x.sock' },
+      'containerRuntimeEndpoint: has no effect with the docker runtime',
+    ],
     [
       'an endpoint on the network',
       { containerRuntimeEndpoint: 'tcp://127.0.0.1:5' },

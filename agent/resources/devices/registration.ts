@@ -6,7 +6,7 @@ import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { isExtendedResource } from '#api/meta/extended-resource.ts';
 import type { DevicePlugin, RegisterRequest } from '#cri/gen/deviceplugin-v1beta1.ts';
-import { CallRejection } from '#cri/server/serve-socket.ts';
+import { CallRejection } from '#cri/server/rejection.ts';
 import type { PluginHandler } from '#volumes/csi/registration.ts';
 import type { DeviceManager } from './manager.ts';
 import { createPluginConnection, DevicePluginError, type PluginOptions } from './plugin.ts';

@@ -6,7 +6,9 @@ import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { MetricsRegistry } from '#api/kit/metrics.ts';
 import { createTokenBucket } from '#api/kit/token-bucket.ts';
-import { CallRejection, type ServedService, serveSocket } from '#cri/server/serve-socket.ts';
+import { CallRejection } from '#cri/server/rejection.ts';
+import { serveSocket } from '#cri/server/serve-socket.ts';
+import type { ServedService } from '#cri/server/served-service.ts';
 import { createPodResourcesMetrics, type PodResourcesCall, type PodResourcesMetrics } from './metrics.ts';
 import type { PodResourceSources } from './responses.ts';
 

@@ -1,4 +1,4 @@
-/** Builder of container images as OCI image layouts in a tar archive, without external tools or a registry.
+/** Builder of container images as OCI image layouts in a tar archive, which docker loads as well, without external tools or a registry.
  *  Pure and deterministic: the same description yields the same digests. */
 import { createHash } from 'node:crypto';
 import { createTar, type TarEntry } from './tar.ts';
@@ -61,14 +61,22 @@ export function buildImageArchive(image: ImageDescription, arch: string = proces
     tar: createTar([
       file('oci-layout', Buffer.from('{"imageLayoutVersion":"1.0.0"}')),
       file('index.json', Buffer.from(JSON.stringify(index))),
+      // The form of `docker save`, for the same blobs.
+      file('manifest.json', Buffer.from(JSON.stringify([dockerManifest(image.name, config, layer)]))),
       { kind: 'directory', path: 'blobs', mode: 0o755 },
       { kind: 'directory', path: 'blobs/sha256', mode: 0o755 },
-      ...[layer, config, manifest].map((blob) =>
-        file(`blobs/sha256/${blob.digest.slice('sha256:'.length)}`, blob.bytes),
-      ),
+      ...[layer, config, manifest].map((blob) => file(blobPath(blob), blob.bytes)),
     ]),
   };
 }
+
+const blobPath = ({ digest }: Blob): string => `blobs/sha256/${digest.slice('sha256:'.length)}`;
+
+const dockerManifest = (name: string, config: Blob, layer: Blob): object => ({
+  Config: blobPath(config),
+  RepoTags: [name],
+  Layers: [blobPath(layer)],
+});
 
 function imageConfig(image: ImageDescription, diffId: string, architecture: string): object {
   return {

@@ -6,6 +6,8 @@ export interface OperationConfig {
   readonly maxRequestsInflight: number;
   readonly maxMutatingRequestsInflight: number;
   readonly enablePriorityAndFairness: boolean;
+  readonly identityLeaseDurationSeconds: number;
+  readonly identityLeaseRenewIntervalSeconds: number;
   readonly profiling: boolean;
   readonly enableLogsHandler: boolean;
   readonly controllers: readonly string[];
@@ -47,6 +49,24 @@ export const OPERATION: SettingsOf<OperationConfig> = {
     default: true,
     group: 'Limits',
     help: 'divide the sum of both maximums among priority levels, as FlowSchemas and PriorityLevelConfigurations say, instead of applying each; needs the feature gate APIPriorityAndFairness',
+  },
+  identityLeaseDurationSeconds: {
+    flag: 'identity-lease-duration-seconds',
+    type: 'integer',
+    default: 3600,
+    min: 1,
+    max: MAX_COUNT,
+    group: 'Other',
+    help: 'time without a renewal, in seconds, after which the Lease of a server is deleted; needs the feature gate APIServerIdentity',
+  },
+  identityLeaseRenewIntervalSeconds: {
+    flag: 'identity-lease-renew-interval-seconds',
+    type: 'integer',
+    default: 10,
+    min: 1,
+    max: MAX_COUNT,
+    group: 'Other',
+    help: 'interval, in seconds, in which the server renews its Lease; needs the feature gate APIServerIdentity',
   },
   profiling: {
     flag: 'profiling',
