@@ -185,6 +185,7 @@ async function runBackground(
     port,
     otherContent: aggregation?.content,
     collector: nodes.collector,
+    agents: nodes.agents,
     aggregated: aggregation?.autoscaling,
     observeUpdate,
   };

@@ -26,7 +26,7 @@ export const LAYERS: Readonly<Record<string, Layers>> = {
     ['git', 'mount'],
     ['contract', 'usage'],
     ['devices', 'expansion', 'network', 'staging'],
-    ['csi', 'flex', 'iscsi', 'rbd'],
+    ['csi', 'flex', 'iscsi', 'provisioned', 'rbd'],
     ['sources'],
     ['manage'],
   ],

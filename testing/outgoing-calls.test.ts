@@ -56,6 +56,9 @@ const OF_VOLUMES = 'agent/pods/factory.ts';
 const OF_CLIENTS = 'a client waits for the response, not this program';
 
 const PLACES: Readonly<Record<string, Entry>> = {
+  'control-plane-lite/agents/call-agent.ts': {
+    why: 'a controller reports failures as events of its objects',
+  },
   'agent/install/agent-unit.ts': { why: OF_COMMANDS },
   'api-machinery/kit/install/program.ts': { why: OF_COMMANDS },
   'api-machinery/kit/install/systemctl.ts': { why: OF_COMMANDS },

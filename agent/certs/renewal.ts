@@ -1,6 +1,6 @@
 /** Renews a certificate before it expires. */
 import type { X509Certificate } from 'node:crypto';
-import { onClockJump } from '#api/kit/clock-jumps.ts';
+import { onClockJump } from '#api/kit/clock.ts';
 import { asError } from '#api/kit/errno.ts';
 import { createLoop, type Loop } from '#api/kit/loop.ts';
 import { type Attempts, type PersistDeps, persist } from './persist.ts';

@@ -4,7 +4,7 @@ import { createPublicKey } from 'node:crypto';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 import type { Clock } from '#api/kit/clock.ts';
-import { onClockJump } from '#api/kit/clock-jumps.ts';
+import { onClockJump } from '#api/kit/clock.ts';
 import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createLoop } from '#api/kit/loop.ts';

@@ -43,6 +43,7 @@ async function createTree(
       topologyManagerPolicy: 'none',
       platconfig: '',
       certDir: '/var/lib/agent/pki',
+      gates: new Set(['CSIMigration', 'CSIMigrationAWS']),
     },
     agent: { running: false, version: '', waits: [] },
     uid: 0,
@@ -341,12 +342,27 @@ describe('volumes', () => {
       'nfs limited: requires the program mount.nfs, the file system nfs in the kernel',
     );
     expect(await of(tree, 'emptyDir')).toBe('emptyDir ok: supported');
-    expect(await of(tree, 'cinder')).toBe('cinder ok: handled by the CSI driver cinder.csi.openstack.org');
-    expect(await of(tree, 'awsElasticBlockStore')).toBe(
-      'awsElasticBlockStore ok: handled by the CSI driver ebs.csi.aws.com while CSIMigrationAWS is on',
-    );
     const nfs = (await checkVolumes(tree.machine)).find(({ subject }) => subject === 'nfs');
     expect(nfs?.advice).toBe('install the Debian package nfs-common');
+  });
+
+  test('reports the CSI drivers of cloud disks, as the gates behave', async () => {
+    await using tree = await createTree({ '/var/lib/agent/plugins_registry/ebs.csi.aws.com-reg.sock': '' });
+    expect(await of(tree, 'cinder')).toBe(
+      'cinder limited: requires the CSI driver cinder.csi.openstack.org, which has no socket in /var/lib/agent/plugins_registry',
+    );
+    expect(await of(tree, 'awsElasticBlockStore')).toBe(
+      'awsElasticBlockStore ok: handled by the CSI driver ebs.csi.aws.com',
+    );
+    // Its gate is off.
+    expect(await of(tree, 'vsphereVolume')).toBe('vsphereVolume ok: supported');
+    const settings = { ...tree.machine.settings, gates: new Set(['CSIMigrationAWS']) };
+    const found = short(await checkVolumes({ ...tree.machine, settings }));
+    expect(found).toContain('cinder ok: supported');
+    const cinder = (await checkVolumes(tree.machine)).find(({ subject }) => subject === 'cinder');
+    expect(cinder?.advice).toBe(
+      'run the driver on this node; it attaches disks, which requires an API server',
+    );
   });
 
   test('finds programs and modules', async () => {

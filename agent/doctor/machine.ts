@@ -19,6 +19,8 @@ export interface DoctorSettings {
   /** Client configuration of the node; empty for a standalone node. */
   readonly platconfig: string;
   readonly certDir: string;
+  /** Enabled feature gates. */
+  readonly gates: ReadonlySet<string>;
 }
 
 /** Status reported by the container runtime. */

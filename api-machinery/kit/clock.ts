@@ -51,6 +51,27 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
   });
 }
 
+/** Time between two comparisons, in ms. */
+const JUMP_CHECK_MS = 2000;
+/** Smaller differences are corrections of a clock that runs too fast or too slowly, in ms. */
+const TOLERATED_DRIFT_MS = 1000;
+
+/** Calls the listener after each jump of the wall time, in either direction: it was set, or the machine was suspended.
+ *  No event of Node reports it, so it is compared with the monotonic time. @returns a function that ends it */
+export function onClockJump(clock: Clock, listener: () => void): () => void {
+  const offsetMs = (): number => clock.now() - clock.monotonic();
+  let knownMs = offsetMs();
+  let timer = clock.setTimer(check, JUMP_CHECK_MS);
+  function check(): void {
+    timer = clock.setTimer(check, JUMP_CHECK_MS);
+    const nextMs = offsetMs();
+    const hasJumped = Math.abs(nextMs - knownMs) > TOLERATED_DRIFT_MS;
+    knownMs = nextMs;
+    if (hasJumped) listener();
+  }
+  return () => timer.cancel();
+}
+
 export interface FakeClock extends Clock {
   /** Advances both times and fires due timers in order. Resolves after pending promises had a turn. */
   advance(byMs: number): Promise<void>;

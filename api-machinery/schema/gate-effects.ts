@@ -48,7 +48,7 @@ const GATE_EFFECTS: Readonly<Record<string, Acted | NoEffect>> = {
   CustomCPUCFSQuotaPeriod: AGENT,
   CustomResourceValidationExpressions: {
     ...SERVER,
-    limits: 'rules are stored with a warning, and not evaluated',
+    limits: 'rules are evaluated without the functions find, findAll and those of URLs',
   },
   DaemonSetUpdateSurge: SERVER,
   DelegateFSGroupToCSIDriver: AGENT,

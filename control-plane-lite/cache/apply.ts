@@ -158,7 +158,7 @@ export function createApplier(deps: ApplierDeps): Applier {
       if (event.revision <= revision) continue;
       revision = event.revision;
       applyEvent(deps, event);
-      if (sealed.size > 0) open(event.key);
+      if (sealed.all.size > 0) open(event.key);
     }
     onRevision(revision);
   }

@@ -134,7 +134,7 @@ function createFactory(
     held,
     revision,
     loaded: () => applier.loaded,
-    sealed: (prefix: string) => sealed.below(prefix),
+    sealed: (prefix: string) => (sealed.all.size === 0 ? 0 : sealed.below(prefix)),
     schedule: createFlusher(clock, settings.flushMs, defer),
     setTimer: clock.setTimer.bind(clock),
     random,

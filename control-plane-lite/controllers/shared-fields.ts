@@ -14,6 +14,7 @@ const EVENT_RECORDERS = [
   'ephemeral-volume',
   'horizontalpodautoscaling',
   'job',
+  'local-provisioner',
   'nodeipam',
   'nodelifecycle',
   'persistentvolume-binder',
@@ -57,7 +58,7 @@ export const SHARED_FIELDS: Readonly<Record<string, SharedField>> = {
   'events count': { writers: EVENT_RECORDERS, reason: OWN_EVENTS },
   'events lastTimestamp': { writers: EVENT_RECORDERS, reason: OWN_EVENTS },
   'persistentvolumeclaims metadata.annotations': {
-    writers: ['persistentvolume-binder', 'persistentvolume-expander'],
+    writers: ['local-provisioner', 'persistentvolume-binder', 'persistentvolume-expander'],
     reason: OWN_ANNOTATIONS,
   },
   'persistentvolumeclaims metadata.finalizers': {

@@ -16,6 +16,7 @@ import { expiryController } from './expiry.ts';
 import { garbageCollector } from './garbage-collector/collector.ts';
 import { horizontalPodAutoscalerController } from './horizontal-pod-autoscaler/controller.ts';
 import { jobController } from './job/controller.ts';
+import { localProvisionerController } from './local-provisioner/controller.ts';
 import { namespaceController } from './namespaces/controller.ts';
 import { nodeIpamController } from './node-ipam/controller.ts';
 import { nodeLifecycleController } from './node-lifecycle/controller.ts';
@@ -53,6 +54,7 @@ export const CONTROLLERS: readonly Controller[] = [
   garbageCollector,
   horizontalPodAutoscalerController,
   jobController,
+  localProvisionerController,
   namespaceController,
   nodeIpamController,
   nodeLifecycleController,

@@ -1,11 +1,19 @@
 /** Create and update strategy of custom objects. Source: object lifecycle, document 1 §2.1;
  *  apiextensions/v1. */
 import { isDeepStrictEqual } from 'node:util';
+import type { FieldError } from '#api/meta/field-error.ts';
 import { methodNotSupported } from '#api/meta/status-errors.ts';
-import type { ApiObject, PartStrategy, ResourceInfo, Strategy } from '../resources/contract.ts';
+import type {
+  ApiObject,
+  PartStrategy,
+  ResourceInfo,
+  Strategy,
+  StrategyContext,
+} from '../resources/contract.ts';
 import { keepAllBut } from '../resources/generic.ts';
 import type { CustomTable } from './custom-rows.ts';
 import type { CustomSchema } from './schema/custom-schema.ts';
+import { EXPRESSIONS_GATE } from './schema/structural-schema.ts';
 
 export interface CustomStrategyOptions {
   readonly info: ResourceInfo;
@@ -24,6 +32,26 @@ function purposeOf(object: ApiObject, hasStatus: boolean): Readonly<Record<strin
   return members;
 }
 
+type Gates = Pick<StrategyContext, 'gates'>;
+
+const byRules = (
+  schema: CustomSchema,
+  { gates }: Gates,
+  object: ApiObject,
+  old?: ApiObject,
+): readonly FieldError[] => (gates.has(EXPRESSIONS_GATE) ? schema.validateRules(object, old) : []);
+
+/** Rules are evaluated only on objects that fit the schema. */
+function validateAll(
+  schema: CustomSchema,
+  context: Gates,
+  object: ApiObject,
+  old: ApiObject | undefined,
+): readonly FieldError[] {
+  const errors = schema.validate(object);
+  return errors.length > 0 ? errors : byRules(schema, context, object, old);
+}
+
 export function customStrategy({ info, schema, row, terminating }: CustomStrategyOptions): Strategy {
   const hasStatus = info.subresources.has(STATUS);
   return {
@@ -40,7 +68,7 @@ export function customStrategy({ info, schema, row, terminating }: CustomStrateg
       // A default of the status is shown from the beginning.
       schema.applyDefaults(draft);
     },
-    validate: (object) => schema.validate(object),
+    validate: (object, context, old) => validateAll(schema, context, object, old),
   };
 }
 
@@ -49,7 +77,10 @@ export function customParts(schema: CustomSchema): Readonly<Record<string, PartS
   return {
     [STATUS]: {
       prepareForUpdate: (draft, old) => keepAllBut(draft, old, STATUS),
-      validateUpdate: (object) => schema.validate(object, STATUS),
+      validateUpdate(object, old, context) {
+        const errors = schema.validate(object, STATUS);
+        return errors.length > 0 ? errors : byRules(schema, context, object, old);
+      },
     },
   };
 }

@@ -3,8 +3,7 @@
 import { X509Certificate } from 'node:crypto';
 import { type FSWatcher, watch } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
-import type { Clock } from '#api/kit/clock.ts';
-import { onClockJump } from '#api/kit/clock-jumps.ts';
+import { type Clock, onClockJump } from '#api/kit/clock.ts';
 import { createListeners } from '#api/kit/listeners.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createLoop } from '#api/kit/loop.ts';

@@ -1,4 +1,7 @@
 /** Settings of the controllers, from the configuration and identity of the server. */
+
+import type { Agents } from '../agents/agents.ts';
+import { createCallAgent } from '../agents/call-agent.ts';
 import { nodeRangesOf } from '../config/node-ranges.ts';
 import { formatClusterInfo } from '../controllers/bootstrap/cluster-info.ts';
 import type { ClusterInfoSettings, ControllerSettings } from '../controllers/skeleton/settings.ts';
@@ -14,6 +17,8 @@ export interface ControllerSources {
   readonly collector: ControllerSettings['autoscaler']['collector'];
   /** Absent: there are no aggregated servers. */
   readonly aggregated: ControllerSettings['autoscaler']['aggregated'];
+  /** Connections to the agents of nodes. */
+  readonly agents: Pick<Agents, 'find'>;
 }
 
 interface RootAuthority {
@@ -52,7 +57,7 @@ const autoscalerLimits = (config: Core['config']): ControllerSettings['autoscale
 /** @throws Error that names an unreadable file */
 export async function controllerSettings(
   core: Core,
-  { port, otherContent, collector, aggregated }: ControllerSources,
+  { port, otherContent, collector, aggregated, agents }: ControllerSources,
 ): Promise<ControllerSettings> {
   const { config, access, accountTokens, pendingCharges, identity, signers } = core;
   const root = await rootAuthority(core);
@@ -75,5 +80,6 @@ export async function controllerSettings(
     otherContent,
     nodeRanges: nodeRangesOf(config),
     autoscaler: { limits: autoscalerLimits(config), collector, aggregated },
+    callAgent: createCallAgent(agents, core.clock),
   };
 }

@@ -6,8 +6,8 @@ import { ConfigError } from '../config/parse.ts';
 import { selectServed } from '../config/runtime-config.ts';
 import type { ServerConfig } from '../config/settings.ts';
 import { cleanupFinalizer } from '../custom/definition.ts';
-import { dropExpressions, expressionWarnings } from '../custom/schema/expressions.ts';
-import { createDefinitionCheck, EXPRESSIONS_GATE, hasRulesIn } from '../custom/schema/structural-schema.ts';
+import { dropExpressions } from '../custom/schema/expressions.ts';
+import { createDefinitionCheck } from '../custom/schema/structural-schema.ts';
 import { createTurns } from '../openapi/turns.ts';
 import { builtinResources } from '../resources/builtin.ts';
 import type { ServiceAllocation } from '../resources/core/allocation/contract.ts';
@@ -40,9 +40,6 @@ export function createResources(
       vocabulary,
       schemaErrors: createDefinitionCheck(createTurns),
       dropDisabled: dropExpressions,
-      ...(gates.has(EXPRESSIONS_GATE) && {
-        schemaWarnings: (definition) => expressionWarnings(definition, hasRulesIn(vocabulary)),
-      }),
       cleanupFinalizer: cleanupFinalizer(vocabulary.apiGroupDomain),
     }),
   };

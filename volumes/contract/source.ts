@@ -9,6 +9,7 @@ import type { CsiVolumes } from './csi.ts';
 import type { DevicePaths } from './device-paths.ts';
 import type { Expand, Expander } from './expansion.ts';
 import type { FlexDrivers } from './flex.ts';
+import type { LocalVolumes } from './local-volumes.ts';
 import type { PublishRecord, StageFolder, StagePlan, StageRecord, UndoState } from './staging.ts';
 import type { AccountTokenOf, EmptyDirOptions } from './volume-manager.ts';
 
@@ -49,6 +50,8 @@ export interface SourceServices extends UndoServices {
   readonly accountToken?: AccountTokenOf;
   /** Absent if claims are not maintained by a controller. */
   readonly expander?: Expander;
+  /** Volumes that the agent created. Absent: there are none. */
+  readonly localVolumes?: Pick<LocalVolumes, 'prepare'>;
   /** Whether helper programs must exist before anything starts. */
   readonly checksPrograms?: boolean;
 }

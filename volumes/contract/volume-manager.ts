@@ -11,6 +11,7 @@ import type { CsiVolumes } from './csi.ts';
 import type { DevicePaths } from './device-paths.ts';
 import type { Expander } from './expansion.ts';
 import type { FlexDrivers } from './flex.ts';
+import type { LocalVolumes } from './local-volumes.ts';
 
 /** Returns a token for an audience (by default the API server) that is valid for a while.
  *  Rejects if none can be issued. */
@@ -49,6 +50,8 @@ export interface VolumeHost {
   readonly emptyDirs?: EmptyDirOptions;
   /** Expands volumes whose claims have been expanded. Absent if no controller maintains claims. */
   readonly expander?: Expander;
+  /** Volumes that the agent created. Default: there are none. */
+  readonly localVolumes?: Pick<LocalVolumes, 'prepare'>;
   /** Allocatable amounts by resource name in base units (cores, bytes), for downward API defaults. */
   readonly allocatable: () => Readonly<Record<string, number>>;
 }

@@ -48,7 +48,7 @@ export function undoServices(host: VolumeHost, mounter: Mounter): UndoServices {
 
 export function createSetUp(deps: SetUpDeps): SetUpVolume {
   const { host, services, inUse, sources, published, stager } = deps;
-  const { rootDir, allocatable, vocabulary, accountToken, expander } = host;
+  const { rootDir, allocatable, vocabulary, accountToken, expander, localVolumes } = host;
 
   /** Records of one request; its directory becomes known when the source requests it. */
   function recordsOf(
@@ -91,6 +91,7 @@ export function createSetUp(deps: SetUpDeps): SetUpVolume {
         ...(host.emptyDirs === undefined ? {} : { emptyDirs: host.emptyDirs }),
         ...(accountToken === undefined ? {} : { accountToken }),
         ...(expander === undefined ? {} : { expander }),
+        ...(localVolumes === undefined ? {} : { localVolumes }),
         checksPrograms: host.checksPrograms === true,
       },
       pod,

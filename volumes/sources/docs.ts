@@ -1,5 +1,6 @@
 /** Renderer of the page about volume sources. Pure. */
 
+import { namedGateEnabled } from '#api/schema/feature-gates.ts';
 import type { SourceAbout, SourcePlugin } from '../contract/source.ts';
 import { packageOf } from '../programs/packages.ts';
 import { PERSISTENT_SOURCES, POD_SOURCES } from './table.ts';
@@ -35,10 +36,14 @@ function tableRow({ name, about }: SourcePlugin): string {
 function migrationNotes({ migration }: SourceAbout): readonly string[] {
   if (migration === undefined) return [];
   const { driver, gate } = migration;
-  const condition = gate === undefined ? '' : ` while the feature gate ${code(gate)} is on`;
-  const rest = gate === undefined ? '' : ' The other notes are about volumes that are not migrated.';
+  const gates = ['CSIMigration', ...(gate === undefined ? [] : [gate])];
+  const named = gates.map(code).join(' and ');
+  const plural = gates.length === 1 ? 'the feature gate' : 'the feature gates';
+  const verb = gates.length === 1 ? 'is' : 'are';
+  const isDefault = gates.every((name) => namedGateEnabled({}, name));
   return [
-    `The CSI driver ${code(driver)} handles the volume${condition}; it must be registered on the node.${rest}`,
+    `While ${plural} ${named} ${verb} on${isDefault ? ', as by default' : ' (off by default)'}, the CSI driver ${code(driver)} handles the volume. It must have registered on the node, and attaches the disk, which requires an API server.`,
+    `The other notes are about volumes that are not migrated.`,
   ];
 }
 

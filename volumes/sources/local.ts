@@ -86,6 +86,7 @@ async function setUp(spec: LocalVolumeSource, request: SourceRequest): Promise<R
       `local path ${JSON.stringify(spec.path)} is not an absolute path without ".."`,
     );
   }
+  await request.services.localVolumes?.prepare(spec.path, request.pod.metadata?.uid ?? '', request.signal);
   await using source = await holdLocal(spec.path);
   const stats = await statHeld(source);
   if (stats.isBlockDevice()) return setUpDevice(spec, request);

@@ -4,6 +4,7 @@
 import { release } from 'node:os';
 import { isObject } from '#api/kit/object.ts';
 import { formatWait } from '#api/kit/waits.ts';
+import { FEATURE_GATES, namedGateEnabled } from '#api/schema/feature-gates.ts';
 import { createChecks, examine } from '../../doctor/checks.ts';
 import { type Finding, isSound } from '../../doctor/finding.ts';
 import { type AgentInfo, createMachine, type DoctorSettings } from '../../doctor/machine.ts';
@@ -135,6 +136,15 @@ async function settingsOfFlags(
   return found === undefined ? undefined : new Map(found.settings.map(({ key, value }) => [key, value]));
 }
 
+/** Returns the enabled feature gates. @param shown as JSON; empty or not an object: the defaults */
+function gatesOf(shown: string): ReadonlySet<string> {
+  const value: unknown = shown.startsWith('{') ? JSON.parse(shown) : {};
+  const set = isObject(value)
+    ? Object.fromEntries(Object.entries(value).map(([name, on]) => [name, on === true]))
+    : {};
+  return new Set(FEATURE_GATES.map(({ name }) => name).filter((name) => namedGateEnabled(set, name)));
+}
+
 function readSettings(texts: SettingTexts): DoctorSettings {
   const text = (key: string): string => plainText(texts.get(key) ?? '');
   return {
@@ -151,5 +161,6 @@ function readSettings(texts: SettingTexts): DoctorSettings {
     topologyManagerPolicy: text('topologyManagerPolicy'),
     platconfig: text('platconfig'),
     certDir: text('certDir'),
+    gates: gatesOf(text('featureGates')),
   };
 }

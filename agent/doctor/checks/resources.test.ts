@@ -41,6 +41,7 @@ async function look(
       topologyManagerPolicy: 'none',
       platconfig: '',
       certDir: '/var/lib/agent/pki',
+      gates: new Set(['CSIMigration', 'CSIMigrationAWS']),
       ...settings,
     },
     agent: { running: false, version: '', waits: [] },

@@ -88,6 +88,7 @@ async function start(more: Partial<NodeServerOptions> = {}, reviews?: Reviews): 
   const listeners = new Set<(pair: Identity) => void>();
   const deps: NodeServerDeps = {
     log: silentLogger,
+    localVolumes: undefined,
     health: { syncProblem: () => problem, waitLines: () => ['waiting for a friend (7 s)\n'] },
     tls: {
       current: () => current,

@@ -17,6 +17,7 @@ import { type ContainerDeps, containerEndpoints } from './container-endpoints.ts
 import { debugFlagsEndpoint } from './debug-flags.ts';
 import { type NodeEndpoint, text } from './endpoint.ts';
 import { healthzEndpoint } from './healthz.ts';
+import { localVolumesEndpoint, type ProvisionedVolumes } from './local-volumes.ts';
 import { type MetricsDeps, metricsEndpoint } from './metrics.ts';
 import { type PodsDeps, podsEndpoint, runningPodsEndpoint } from './pods.ts';
 import { profilesEndpoint } from './profiles.ts';
@@ -33,6 +34,8 @@ export interface NodeServerDeps extends PodsDeps, ContainerDeps, MetricsDeps {
   readonly health: AgentHealth;
   /** PEM of the client CAs, with change notifications. Absent: client certificates are ignored. */
   readonly clientAuthorities: (TextSource & { readonly text: () => string }) | undefined;
+  /** Volumes for claims of the API server. Absent without one. */
+  readonly localVolumes: ProvisionedVolumes | undefined;
   /** Absent without an API server. */
   readonly reviews: Reviews | undefined;
   /** The effective configuration. */
@@ -193,7 +196,11 @@ async function serveSecurely(deps: NodeServerDeps, options: NodeServerOptions): 
   });
   const serving: ServeDeps = {
     log,
-    endpoints: [...openEndpoints(deps, options), ...debugEndpoints(deps, options)],
+    endpoints: [
+      ...openEndpoints(deps, options),
+      ...(deps.localVolumes === undefined ? [] : [localVolumesEndpoint(deps.localVolumes)]),
+      ...debugEndpoints(deps, options),
+    ],
     admit: createAdmit({ log, reviews }, { ...options.access, certificates }),
     credentials: credentialsOf,
     streamIdleMs: options.streamIdleMs,

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import type { Pod } from '#api/gen/core-v1.ts';
 import type { ObjectReader } from '#api/schema/object-reader.ts';
+import type { LocalVolumes } from '#volumes/contract/local-volumes.ts';
 import type { VolumeManager } from '#volumes/contract/volume-manager.ts';
 import type { Csi } from '#volumes/csi/csi.ts';
 import type { RunProgram } from '#volumes/programs/contract.ts';
@@ -9,7 +10,6 @@ import { createRunProgram } from '#volumes/programs/run-program.ts';
 import type { ProjectQuotas } from '#volumes/usage/project-quotas.ts';
 import { featureEnabled } from '../../config/feature-gates.ts';
 import type { ImageManager } from '../../images/image-manager.ts';
-import { createEphemeralClaims, type EphemeralClaims } from '../../objects/ephemeral-claims.ts';
 import { createObjectStore, type ObjectStore } from '../../objects/store.ts';
 import { createWorkerFactory } from '../../pods/factory.ts';
 import { createObjectWatcher } from '../../pods/object-watcher.ts';
@@ -35,6 +35,7 @@ import { type AdmissionSubsystem, createAdmissionSubsystem } from './admission.t
 import { type CgroupSubsystem, createCgroupSubsystem } from './cgroups.ts';
 import { createPluginSubsystem } from './device-plugins.ts';
 import { createEmptyDirs } from './empty-dirs.ts';
+import { type ClaimSubsystem, createClaimSubsystem } from './local-volumes.ts';
 import { handlerOf, operationDeps, probeIdentity } from './operations.ts';
 import { createResourceSubsystem } from './resource-managers.ts';
 import { createPodSources } from './sources.ts';
@@ -45,6 +46,8 @@ export interface PodSubsystem {
   readonly manager: PodManager;
   readonly objects: ObjectStore;
   readonly volumes: VolumeManager;
+  /** Volumes that the agent creates for claims. */
+  readonly localVolumes: LocalVolumes;
   /** Refreshes the content of a pod's volumes. Never rejects. */
   readonly refreshVolumes: (pod: Pod) => Promise<void>;
   /** CPUs, NUMA memory and devices of containers. */
@@ -81,19 +84,18 @@ export async function createPodSubsystem(
   const { rootDir } = config;
   const event = createPodEvent(base.events);
   const objects = createObjectStore();
-  const claims = createEphemeralClaims({ objects, rootDir, log });
+  const run = createRunProgram({ mounterPath: config.experimentalMounterPath });
+  const claims = createClaimSubsystem(base, objects, run);
+  const { localVolumes } = claims;
   const objectsOf = (pod: Pod): ObjectReader =>
     server?.owns(pod) === true ? server.objects : claims.readerFor(pod);
-  const run = createRunProgram({ mounterPath: config.experimentalMounterPath });
   const { options: emptyDirs, quotas } = await createEmptyDirs(base);
   const { devices, csi } = await createPluginSubsystem(base, objects, server);
   const pods = (): PodManager => manager;
-  const volumes = createVolumes(base, { server, objects, objectsOf, csi, run, emptyDirs, pods });
-  const volumeRefresh = createVolumeRefresh({
-    clock,
-    refreshPod: (pod) => volumes.refreshPod(pod),
-    log,
-  });
+  const volumeParts = { objects, objectsOf, csi, run, emptyDirs, localVolumes, pods };
+  const volumes = createVolumes(base, { server, ...volumeParts });
+  const refreshPod = volumes.refreshPod.bind(volumes);
+  const volumeRefresh = createVolumeRefresh({ clock, refreshPod, log });
   const resources = await createResourceSubsystem(base, runtimeSubsystem, devices);
   const records = createRecordStore(join(rootDir, 'pods'));
   const memory = createProbeMemory({ log }, join(rootDir, 'pods'));
@@ -125,10 +127,12 @@ export async function createPodSubsystem(
   const { applied, sources, report } = createPodSources(base, server);
   const watching = { objects, sources, manager, volumes, refresh: volumeRefresh.refresh, report };
   createObjectWatcher(server === undefined ? watching : { ...watching, server });
+  claims.follow(sources);
   return {
     manager,
     objects,
     volumes,
+    localVolumes,
     refreshVolumes: volumeRefresh.refresh,
     resources,
     devices,
@@ -153,7 +157,7 @@ const workerOf = (manager: PodManager, podUID: string): PodWorker | undefined =>
 interface ManagerParts {
   readonly createWorker: PodManagerDeps['createWorker'];
   readonly records: RecordStore;
-  readonly claims: EphemeralClaims;
+  readonly claims: Pick<ClaimSubsystem, 'release'>;
   readonly volumes: VolumeManager;
   readonly volumeRefresh: VolumeRefresh;
   readonly resources: ResourceManagers;

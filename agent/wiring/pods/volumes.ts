@@ -1,5 +1,6 @@
 /** Wires the volume manager of pods with its sources of objects and plugins. */
 import type { ObjectReader } from '#api/schema/object-reader.ts';
+import type { LocalVolumes } from '#volumes/contract/local-volumes.ts';
 import type { VolumeManager } from '#volumes/contract/volume-manager.ts';
 import type { Csi } from '#volumes/csi/csi.ts';
 import { createFlexDrivers } from '#volumes/flex/drivers.ts';
@@ -19,6 +20,7 @@ interface VolumeParts {
   readonly objectsOf: OperationDeps['objectsOf'];
   readonly csi: Csi;
   readonly run: RunProgram;
+  readonly localVolumes: LocalVolumes;
   /** Returns the pod manager, once it exists. */
   readonly pods: () => PodManager;
   readonly emptyDirs: Awaited<ReturnType<typeof createEmptyDirs>>['options'];
@@ -26,7 +28,7 @@ interface VolumeParts {
 
 export function createVolumes(
   { config, vocabulary, clock, log, settings, node }: Base,
-  { server, objects, objectsOf, csi, run, emptyDirs, pods }: VolumeParts,
+  { server, objects, objectsOf, csi, run, emptyDirs, localVolumes, pods }: VolumeParts,
 ): VolumeManager {
   const { rootDir } = config;
   const { allocatable } = settings;
@@ -37,6 +39,7 @@ export function createVolumes(
     run,
     checksPrograms: config.experimentalCheckNodeCapabilitiesBeforeMount,
     emptyDirs,
+    localVolumes,
     flexDrivers,
     objects,
     objectsOf,

@@ -19,7 +19,7 @@ import { servingTls } from './serving-tls.ts';
 /** System log directory, served at `/logs/`. */
 const SYSTEM_LOGS = '/var/log';
 
-type NodeServerParts = Pick<PodSubsystem, 'manager' | 'probes'> &
+type NodeServerParts = Pick<PodSubsystem, 'manager' | 'probes' | 'localVolumes'> &
   Pick<CollectionSubsystem, 'collectedImages'>;
 
 /** @param access to the API server; undefined without one
@@ -57,7 +57,7 @@ export async function startNode(
 async function serverDeps(
   base: Base,
   runtimeSubsystem: RuntimeSubsystem,
-  { manager, probes, collectedImages }: NodeServerParts,
+  { manager, probes, localVolumes, collectedImages }: NodeServerParts,
   serverAccess: ServerAccess | undefined,
   stats: NodeStatsParts,
 ): Promise<NodeServerDeps> {
@@ -78,6 +78,7 @@ async function serverDeps(
       authorities === undefined
         ? undefined
         : { text: () => authorities.texts().join('\n'), onChange: authorities.onChange },
+    localVolumes: serverAccess === undefined ? undefined : localVolumes,
     reviews: serverAccess === undefined ? undefined : reviewsOf(base, serverAccess.create),
     configz: () => configzBody(config),
     setVerbosity: base.setVerbosity,

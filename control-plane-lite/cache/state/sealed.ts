@@ -5,6 +5,8 @@ export type Prefixes = ReadonlySet<string> | 'every';
 
 export interface Sealed {
   readonly size: number;
+  /** The same keys as a plain member: whether there are any is asked for every event. */
+  readonly all: ReadonlySet<string>;
   /** In the order in which they are to be tried. */
   keys(): readonly string[];
   add(key: string): void;
@@ -41,6 +43,7 @@ export function createSealed(): Sealed {
     sealed.size === 0 || (prefixes !== 'every' && [...prefixes].every((prefix) => below(prefix) === 0));
 
   return {
+    all: sealed,
     get size() {
       return sealed.size;
     },

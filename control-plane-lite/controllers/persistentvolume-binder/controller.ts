@@ -1,7 +1,8 @@
 /** Persistent volume binder: binds claims to volumes, and updates the phase of volumes whose claims are
  *  deleted. */
 import { StatusError } from '#api/meta/status-error.ts';
-import type { ApiObject } from '../../resources/contract.ts';
+import type { ResourceCache } from '../../cache/contract.ts';
+import type { ApiObject, Resource } from '../../resources/contract.ts';
 import { type Controller, defineController } from '../skeleton/declaration.ts';
 import type { WorkloadDeps } from '../workloads-kit/deps.ts';
 import type { KeyQueue } from '../workloads-kit/run-keys.ts';
@@ -15,13 +16,17 @@ import {
   executeUnbinding,
   executeVolumePhase,
 } from './execute.ts';
+import { executePathDeletion, executeRecycling, type ReclaimParts } from './execute-reclaim.ts';
 import { binderNames, claimKeyOf } from './model.ts';
+import { volumeOfRecycler } from './reclaim.ts';
 import { type BinderState, followVolumes } from './state.ts';
 
 interface Parts extends BinderClient {
   readonly deps: WorkloadDeps;
   readonly state: BinderState;
   readonly queue: KeyQueue;
+  readonly pods: Resource;
+  readonly podCache: ResourceCache;
 }
 
 /** Keys of claims and volumes in one queue; neither contains a blank. */
@@ -104,12 +109,23 @@ async function reconcileVolume(parts: Parts, name: string): Promise<void> {
     case 'unbind':
       await executeUnbinding(parts, volume);
       return;
+    case 'deletePath':
+      await executePathDeletion(reclaimParts(parts), volume, action.path);
+      return;
+    case 'recycle':
+      await executeRecycling(reclaimParts(parts), volume);
+      return;
     case 'none':
       return;
     default:
       action satisfies never;
   }
 }
+
+const reclaimParts = (parts: Parts): ReclaimParts => ({
+  ...parts,
+  report: (name, event) => recordEvent(parts, 'volume', name, event),
+});
 
 async function reconcile(parts: Parts, key: string): Promise<number | undefined> {
   // Decisions depend on claims and volumes alike, whichever worker wrote them.
@@ -128,7 +144,7 @@ async function reconcile(parts: Parts, key: string): Promise<number | undefined>
 export const volumeBinderController: Controller = defineController({
   name: 'persistentvolume-binder',
   identity: 'persistentvolume-controller',
-  watches: ['persistentvolumeclaims', 'persistentvolumes', 'storageclasses'],
+  watches: ['persistentvolumeclaims', 'persistentvolumes', 'pods', 'storageclasses'],
   optional: ['storageclasses'],
   writes: {
     persistentvolumeclaims: {
@@ -138,7 +154,10 @@ export const volumeBinderController: Controller = defineController({
     persistentvolumes: {
       update: ['spec.claimRef', 'metadata.annotations'],
       status: ['status.phase', 'status.message'],
+      delete: true,
     },
+    // Recyclers.
+    pods: { create: true, delete: true },
   },
   recordsEvents: true,
   start(context) {
@@ -161,7 +180,13 @@ export const volumeBinderController: Controller = defineController({
       names,
       state,
       queue,
+      pods: context.resourceOf('pods'),
+      podCache: context.cacheOf('pods'),
     };
-    return { reconcile: (key) => reconcile(parts, key), follows: [state] };
+    const recyclers = parts.podCache.follow(({ current }) => {
+      const volume = volumeOfRecycler(current.namespace, current.name);
+      if (volume !== undefined) queue.add(volumeWork(volume));
+    });
+    return { reconcile: (key) => reconcile(parts, key), follows: [state, recyclers] };
   },
 });

@@ -4,6 +4,7 @@ import type { PersistentVolume, PersistentVolumeClaim } from '#api/gen/core-v1.t
 import type { EventText } from './decide-claim.ts';
 import { isOtherMode } from './match.ts';
 import { type BinderNames, hasAnnotation, nameOf } from './model.ts';
+import { decideReclaim, type Reclaim } from './reclaim.ts';
 
 export type VolumeAction =
   | {
@@ -16,7 +17,7 @@ export type VolumeAction =
   | { readonly kind: 'reject'; readonly event: EventText }
   /** The claim has another volume: this one becomes available again. */
   | { readonly kind: 'unbind' }
-  | { readonly kind: 'none' };
+  | Exclude<Reclaim, { readonly kind: 'failed' }>;
 
 /** `claim`: the existing claim that the volume names, whatever its uid; `undefined`: none. */
 export function decideVolume(
@@ -50,26 +51,9 @@ function release(volume: PersistentVolume, names: BinderNames): VolumeAction {
   return phase === 'Failed' ? { kind: 'none' } : reclaim(volume, names);
 }
 
-/** This controller neither deletes nor recycles volumes: only the external provisioner that created a volume
- *  does. */
-function reclaim(volume: PersistentVolume, { provisionedBy, internalPrefix }: BinderNames): VolumeAction {
-  const fail = (reason: string, message: string): VolumeAction => ({
-    kind: 'phase',
-    phase: 'Failed',
-    event: { type: 'Warning', reason, message },
-  });
-  switch (policyOf(volume)) {
-    case 'Recycle':
-      return fail('VolumeFailedRecycle', 'No recycler plugin found for the volume!');
-    case 'Delete': {
-      const provisioner = volume.metadata?.annotations?.[provisionedBy] ?? '';
-      if (provisioner !== '' && !provisioner.startsWith(internalPrefix)) return { kind: 'none' };
-      return fail(
-        'VolumeFailedDelete',
-        `error getting deleter volume plugin for volume "${nameOf(volume)}": no deletable volume plugin matched`,
-      );
-    }
-    default:
-      return { kind: 'none' };
-  }
+function reclaim(volume: PersistentVolume, names: BinderNames): VolumeAction {
+  const action = decideReclaim(volume, names);
+  if (action.kind !== 'failed') return action;
+  const { reason, message } = action;
+  return { kind: 'phase', phase: 'Failed', event: { type: 'Warning', reason, message } };
 }

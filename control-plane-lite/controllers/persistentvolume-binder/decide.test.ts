@@ -131,6 +131,26 @@ describe('decideVolume', () => {
     ],
     ['is retained', dropped({}), undefined, { kind: 'none' }],
     [
+      'is recycled by a pod',
+      dropped({ persistentVolumeReclaimPolicy: 'Recycle', nfs: { server: 's', path: '/p' } }),
+      undefined,
+      { kind: 'recycle' },
+    ],
+    [
+      'is deleted with its directory',
+      dropped({ persistentVolumeReclaimPolicy: 'Delete', hostPath: { path: '/tmp/x' } }),
+      undefined,
+      { kind: 'deletePath', path: '/tmp/x' },
+    ],
+    ...['/', '/tmp', '/tmp/', '/tmp/../etc', '/tmp/a/./b', '/srv/tmp/x', '/tmpx/a'].map(
+      (path): [string, PersistentVolume, undefined, object] => [
+        `is at ${path}, which is not deleted`,
+        dropped({ persistentVolumeReclaimPolicy: 'Delete', hostPath: { path } }),
+        undefined,
+        { kind: 'phase', phase: 'Failed', event: { reason: 'VolumeFailedDelete' } },
+      ],
+    ),
+    [
       'cannot be recycled',
       dropped({ persistentVolumeReclaimPolicy: 'Recycle' }),
       undefined,

@@ -16,6 +16,7 @@ const PREFIX = 'system:controller:';
 const WITHOUT_ROLE: Readonly<Record<string, string>> = {
   bootstrapsigner: 'has roles in two namespaces',
   expiry: 'upstream has no such controller',
+  'local-provisioner': 'upstream has no such controller',
   'serviceaccount-token': 'upstream runs it with the credentials of the controller manager',
   tokencleaner: 'has a role in a namespace',
 };

@@ -53,6 +53,7 @@ const SETTINGS: ControllerSettings = {
     aggregated: undefined,
   },
   nodeRanges: { cluster: [], excluded: [] },
+  callAgent: unused,
 };
 
 export async function createMemoryPlane(): Promise<MemoryPlane> {

@@ -1,6 +1,7 @@
 /** Settings that the server supplies to its controllers. */
 import type { IpRange } from '#api/meta/ip.ts';
 import type { Identity } from '#api/pki/certificate.ts';
+import type { CallAgent } from '../../agents/call-agent.ts';
 import type { TokenIssuer } from '../../authn/service-account/issuer.ts';
 import type { Authorizer } from '../../authz/contract.ts';
 import type { PendingCharges } from '../../quota/pending.ts';
@@ -124,4 +125,5 @@ export interface ControllerSettings {
   readonly autoscaler: AutoscalerSettings;
   /** Absent: nodes get no ranges. */
   readonly nodeRanges: NodeRanges | undefined;
+  readonly callAgent: CallAgent;
 }

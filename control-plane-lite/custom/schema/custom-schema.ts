@@ -8,6 +8,8 @@ import type { TypeModel } from '#api/schema/type-model.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiObject, DecodedObject, ObjectSchema, SteppedDecoding } from '../../resources/contract.ts';
 import { MAX_OBJECT_BYTES } from '../../resources/object-size.ts';
+import { compileRules, type RulePlan } from './cel/rules.ts';
+import { validateByRules } from './cel/validate.ts';
 import { customModel } from './custom-model.ts';
 import { type JsonSchema, readSchemaSteps } from './json-schema.ts';
 import { readRoot, readRootInSteps } from './read-value.ts';
@@ -26,6 +28,8 @@ export interface CustomSchemaOptions {
 export interface CustomSchema extends ObjectSchema {
   /** Every error of an object by the schema; `part`: of this member alone. */
   validate(object: ApiObject, part?: 'status'): readonly FieldError[];
+  /** Every error of an object by the rules in expressions. @param old the object before an update */
+  validateRules(object: ApiObject, old?: ApiObject): readonly FieldError[];
   /** A stored object as it is by this schema: without what the schema doesn't have, and with its defaults. What is
    *  kept may be shared with the argument. */
   adopt(object: ApiObject): ApiObject;
@@ -46,6 +50,8 @@ export function createCustomSchema(options: CustomSchemaOptions): CustomSchema {
   let schema: JsonSchema | undefined;
   let plan: SchemaPlan | undefined;
   let model: TypeModel | undefined;
+  /** Compiled for the first object; `null`: there are no rules. */
+  let rules: RulePlan | null | undefined;
 
   function* readSteps(): Steps<JsonSchema> {
     const prefix = vocabulary.schemaExtensionPrefix;
@@ -97,10 +103,16 @@ export function createCustomSchema(options: CustomSchemaOptions): CustomSchema {
     return status === undefined || value === undefined ? [] : validateValue(status, value, [part]);
   }
 
+  function validateRules(object: ApiObject, old?: ApiObject): readonly FieldError[] {
+    rules ??= finish(compileRules(schemaOf())) ?? null;
+    return rules === null ? [] : validateByRules(rules, object, old);
+  }
+
   return {
     decode,
     decodeInSteps,
     validate,
+    validateRules,
     applyDefaults: (draft) => fillDefaults(planOf(), draft),
     adopt: (object) => complete(readRoot(planOf(), object, { vocabulary, trustMeta: true }).value),
     prune: (object) =>

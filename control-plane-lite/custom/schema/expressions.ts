@@ -32,15 +32,3 @@ export function dropExpressions(
   const member = `${vocabulary.schemaExtensionPrefix}validations`;
   for (const { schema } of spec.versions) drop(schema?.openAPIV3Schema, member);
 }
-
-/** Warning for clients that define rules while they are not evaluated. */
-export function expressionWarnings(
-  { spec }: CustomResourceDefinition,
-  hasRules: (schema: unknown) => boolean,
-): readonly string[] {
-  return spec.versions.flatMap(({ name, schema }) =>
-    hasRules(schema?.openAPIV3Schema)
-      ? [`version ${name} has rules in expressions, which this server stores but does not evaluate`]
-      : [],
-  );
-}

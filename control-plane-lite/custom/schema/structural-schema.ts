@@ -8,8 +8,9 @@ import type { FieldError } from '#api/meta/field-error.ts';
 import { createFieldErrors } from '#api/schema/validation/field-errors.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { StrategyContext } from '../../resources/contract.ts';
+import { validateRules } from './cel/rules.ts';
 import { validateDefaults } from './default-rules.ts';
-import { type JsonSchema, readJsonSchema, readSchemaSteps } from './json-schema.ts';
+import { type JsonSchema, readSchemaSteps } from './json-schema.ts';
 import { validateRoot, validateSchemaRules } from './schema-rules.ts';
 import { validateStructural } from './structural-rules.ts';
 
@@ -42,6 +43,8 @@ function* schemaFaultSteps(
   yield* validateSchemaRules(errors, schema, path, { prefix, allowExpressions: gates.has(EXPRESSIONS_GATE) });
   const before = errors.all.length;
   yield* validateStructural(errors, schema, path, prefix);
+  if (before === 0 && errors.all.length === 0 && gates.has(EXPRESSIONS_GATE))
+    yield* validateRules(errors, schema, path, prefix);
   // Defaults can only be validated against a structural schema.
   if (before === 0 && errors.all.length === 0) yield* validateDefaults(errors, schema, path, vocabulary);
   return unique(errors.all);
@@ -81,21 +84,3 @@ export const createDefinitionCheck =
     context: Pick<StrategyContext, 'vocabulary' | 'gates'>,
   ): Promise<readonly FieldError[]> =>
     finishInTurns(definitionFaultSteps(definition, context), createTurns());
-
-/** Whether a schema, or one in it, has rules in the expression language. */
-export function hasExpressions(schema: JsonSchema): boolean {
-  const { validations, items, properties, additionalProperties } = schema;
-  if (validations.length > 0) return true;
-  if ([...properties.values()].some(hasExpressions)) return true;
-  if (items !== undefined && (Array.isArray(items) ? items.some(hasExpressions) : hasOne(items))) return true;
-  return typeof additionalProperties === 'object' && hasExpressions(additionalProperties);
-}
-
-/** Whether a schema has rules, in the words of a vocabulary. */
-export const hasRulesIn =
-  ({ schemaExtensionPrefix }: Vocabulary) =>
-  (schema: unknown): boolean =>
-    hasExpressions(readJsonSchema(schema, schemaExtensionPrefix));
-
-const hasOne = (items: NonNullable<JsonSchema['items']>): boolean =>
-  'properties' in items && hasExpressions(items);

@@ -33,8 +33,6 @@ export interface DefinitionDeps {
   ) => Promise<readonly FieldError[]>;
   /** Removes disabled fields. Changes the draft. */
   readonly dropDisabled?: (definition: Definition, context: StrategyContext) => void;
-  /** Texts for Warning headers. */
-  readonly schemaWarnings?: (definition: Definition) => readonly string[];
   /** Finalizer of a deleted definition until its objects have been removed. Default: none. */
   readonly cleanupFinalizer?: string;
 }
@@ -161,11 +159,10 @@ export function createCustomResourceDefinition(deps: DefinitionDeps = {}): KindE
   return { ...entry, strategy: { ...entry.strategy, ...holdUntilEmpty(cleanupFinalizer) } };
 }
 
-function definitionEntry({ schemaErrors, dropDisabled, schemaWarnings }: DefinitionDeps): KindEntry {
+function definitionEntry({ schemaErrors, dropDisabled }: DefinitionDeps): KindEntry {
   return {
     strategy: kindStrategy<Definition>({
       unconditionalUpdate: false,
-      ...(schemaWarnings && { warnings: (definition) => schemaWarnings(definition) }),
       prepareForCreate(draft, context) {
         draft.status = {};
         dropDisabled?.(draft, context);

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { createFakeClock } from './clock.ts';
-import { onClockJump } from './clock-jumps.ts';
+import { createFakeClock, onClockJump } from './clock.ts';
 
 const YEAR_MS = 365 * 24 * 60 * 60 * 1000;
 
