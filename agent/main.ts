@@ -8,12 +8,13 @@ import { openJournal } from '#api/kit/systemd/journal.ts';
 import { createSystemdNotifier, parseNotifyEnvironment } from '#api/kit/systemd/notify.ts';
 import type { AgentConfig } from './config/gen/config.ts';
 import type { Origins } from './config/origin.ts';
-import { createAgentLog } from './node/agent-log.ts';
 import { keepKernelDefaults } from './node/kernel-defaults.ts';
+import { acquireLockFile } from './node/lock/lock-file.ts';
+import { lockRoot, RootLockedError } from './node/lock/root-lock.ts';
+import { createAgentLog } from './node/log/agent-log.ts';
 import { nodeName } from './node/node-facts.ts';
 import { outliveRejections } from './node/process-guard.ts';
 import { applyProcessLimits } from './node/process-limits.ts';
-import { lockRoot, RootLockedError } from './node/root-lock.ts';
 import { rootDirError, StartError } from './node/start-fault.ts';
 import { refuseSwap } from './node/swap.ts';
 import { showInstance } from './runtime/lost-sandboxes.ts';
@@ -21,6 +22,7 @@ import { reportToSystemd } from './systemd/report.ts';
 import { AGENT_VERSION } from './version.ts';
 import { createBase } from './wiring/base.ts';
 import { runParts } from './wiring/parts.ts';
+import { RunOnceError, runOnce, standalone } from './wiring/run-once.ts';
 import { createRuntimeSubsystem } from './wiring/runtime.ts';
 
 export interface RunExtras {
@@ -31,21 +33,30 @@ export interface RunExtras {
 }
 
 /** Runs the agent until SIGTERM or SIGINT. Returns the exit code. */
-export async function runAgent(config: AgentConfig, extras: RunExtras): Promise<number> {
+export async function runAgent(given: AgentConfig, extras: RunExtras): Promise<number> {
+  const config = given.runOnce ? standalone(given) : given;
   const node = nodeName(config.hostnameOverride);
   const log = await openLog(config, node);
   if (log === undefined) return 1;
   outliveRejections(log);
   for (const warning of extras.warnings) log.warn({}, warning);
+  const { signal: stop, contended } = stopSignal(log);
   try {
+    await using held = new AsyncDisposableStack();
+    held.use(await acquireLockFile(config, log, stop, contended));
     await using lock = await lockRoot(config.rootDir).catch((thrown: unknown) => {
       throw rootDirError(asError(thrown), config.rootDir, process.getuid?.());
     });
     log.debug({ fd: lock.fd }, 'Root directory locked');
-    await runLocked(config, extras.origins, node, log);
+    await runLocked(config, extras.origins, node, log, stop);
     return 0;
   } catch (thrown) {
     const err = asError(thrown);
+    if (stop.aborted && thrown === stop.reason) return 0;
+    if (err instanceof RunOnceError) {
+      log.error({ reason: err.message }, 'Failed to start pods once');
+      return 1;
+    }
     if (err instanceof RootLockedError || err instanceof StartError) {
       log.debug({ err }, 'Cause of the failed start');
       log.error({ reason: err.message }, 'Failed to start agent');
@@ -69,8 +80,8 @@ async function runLocked(
   origins: Origins,
   node: string,
   log: ProcessLogger,
+  stop: AbortSignal,
 ): Promise<void> {
-  const stop = stopSignal(log);
   await refuseSwap(config);
   const isProtected = config.protectKernelDefaults;
   await keepKernelDefaults({ isProtected, sets: config.platconfig !== '' }, log);
@@ -80,6 +91,7 @@ async function runLocked(
   held.defer(() => base.waits.close());
   held.use(await showInstance(base.settings.owner.instance, log));
   const runtimeSubsystem = await createRuntimeSubsystem(base);
+  if (config.runOnce) return await runOnce(base, runtimeSubsystem, stop);
   await runParts(base, runtimeSubsystem, stop, async () => {
     const notifier = await createSystemdNotifier(
       { clock: base.clock, log, openSender: openDatagramSender },
@@ -96,7 +108,13 @@ async function runLocked(
   log.info({}, 'Agent stopped; pods keep running');
 }
 
-function stopSignal(log: Logger): AbortSignal {
+interface StopSignal {
+  readonly signal: AbortSignal;
+  /** Stops the agent because another process requests its lock file. */
+  readonly contended: () => void;
+}
+
+function stopSignal(log: Logger): StopSignal {
   const stop = new AbortController();
   const onSignal = (name: NodeJS.Signals): void => {
     log.info({ signal: name }, 'Stop signal received');
@@ -104,5 +122,11 @@ function stopSignal(log: Logger): AbortSignal {
   };
   process.once('SIGTERM', onSignal);
   process.once('SIGINT', onSignal);
-  return stop.signal;
+  return {
+    signal: stop.signal,
+    contended() {
+      log.info({}, 'Lock file requested by another process; stopping');
+      stop.abort(new Error('agent is stopping'));
+    },
+  };
 }

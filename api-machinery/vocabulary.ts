@@ -48,6 +48,8 @@ export interface Vocabulary {
   readonly initialEventsEnd: string;
   /** Prefix of the names of components and of their roles: `<componentPrefix>-scheduler`. */
   readonly componentPrefix: string;
+  /** Prefix of the agent's chains of packet rules: `<chainPrefix>-MARK-MASQ`. */
+  readonly chainPrefix: string;
   /** Last part of the signer's name for clients of the API server. */
   readonly apiServerClientSigner: string;
   /** Last parts of the names of the signers for node agents: as clients of the API server, and as servers. */
@@ -125,6 +127,7 @@ const plat: Vocabulary = {
   encryptionMark: 'plat:enc:',
   podsCgroup: 'platpods',
   componentPrefix: 'plat',
+  chainPrefix: 'PLAT',
   apiServerClientSigner: 'apiserver-client',
   nodeClientSigner: 'apiserver-client-nodeagent',
   nodeServingSigner: 'nodeagent-serving',
@@ -177,6 +180,7 @@ const kubernetes: Vocabulary = {
   encryptionMark: 'k8s:enc:',
   podsCgroup: 'kubepods',
   componentPrefix: 'kube',
+  chainPrefix: 'KUBE',
   apiServerClientSigner: 'kube-apiserver-client',
   nodeClientSigner: 'kube-apiserver-client-kubelet',
   nodeServingSigner: 'kubelet-serving',

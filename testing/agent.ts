@@ -32,12 +32,13 @@ export interface TestAgentOptions {
 }
 
 /** Features that a test must request: a server and its port; garbage collection and eviction when the
- *  shared machine of the tests is under pressure. */
+ *  shared machine of the tests is under pressure; packet rules of the machine. */
 const QUIET: readonly { readonly unless: string; readonly flag: string }[] = [
   { unless: '--enable-server', flag: '--enable-server=false' },
   { unless: '--read-only-port', flag: '--read-only-port=0' },
   { unless: '--eviction-hard', flag: '--eviction-hard=' },
   { unless: '--image-gc-high-threshold', flag: '--image-gc-high-threshold=100' },
+  { unless: '--make-iptables-util-chains', flag: '--make-iptables-util-chains=false' },
 ];
 
 const MAIN = testProgram('agent-process', 'testing/agent-process.ts');
@@ -150,6 +151,14 @@ export class TestAgent implements AsyncDisposable {
     const code = await ended;
     clearTimeout(late);
     return code;
+  }
+
+  /** Waits until the process exits on its own. Returns its exit code, or null for a signal. */
+  async exited(): Promise<number | null> {
+    const child = this.#process;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null)
+      return child?.exitCode ?? null;
+    return new Promise((resolve) => child.once('exit', (code) => resolve(code)));
   }
 
   /** Creates a manifest in the directory atomically. */

@@ -6,6 +6,7 @@ import { expect, test } from 'vitest';
 import { CONFIG_SETTINGS } from '#agent/config/table.ts';
 import { FEATURE_GATES } from '#api/schema/feature-gates.ts';
 import { effectiveGates, gateEffect, type Program } from '#api/schema/gate-effects.ts';
+import { PROVED_GATES, PROVED_SETTINGS, type ProvedEffect } from './proved-effects.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 
@@ -150,3 +151,32 @@ test.each(CONFIG_SETTINGS.map((setting) => [setting.key, setting] as const))(
     ]);
   },
 );
+
+const hasTest = ({ test: file, title }: ProvedEffect): boolean =>
+  readFileSync(join(ROOT, file), 'utf8').includes(`'${title}'`);
+
+test.each(Object.entries(PROVED_SETTINGS))(
+  'setting %s is consumed and proved where the table says',
+  (key, effect) => {
+    const setting = CONFIG_SETTINGS.find((one) => one.key === key);
+    expect(setting?.acted).toBe(true);
+    expect(readersOf(key)).toContain(effect.code);
+    expect(hasTest(effect)).toBe(true);
+  },
+);
+
+test.each(Object.entries(PROVED_GATES))(
+  'gate %s is checked and proved where the table says',
+  (name, effect) => {
+    expect(gateEffect(name, 'nodeagent')).toBe(true);
+    expect(gateReadersOf(name, 'nodeagent')).toContain(effect.code);
+    expect(hasTest(effect)).toBe(true);
+  },
+);
+
+test('every setting of the agent has its effect, or is ignored for a reason', () => {
+  const others = CONFIG_SETTINGS.filter(
+    ({ acted }) => acted !== true && (acted.state !== 'ignored' || acted.why === ''),
+  );
+  expect(others.map(({ key }) => key)).toEqual([]);
+});

@@ -80,6 +80,10 @@ const PLACES: Readonly<Record<string, Entry>> = {
   'agent/dbus/connection.ts': { why: 'calls of the bus end after a time of their own, and are logged' },
   'agent/demo/agent-process.ts': { why: OF_COMMANDS },
   'agent/images/run-plugin.ts': { shownBy: 'agent/images/credential-provider.ts' },
+  'agent/node/lock/contention.ts': {
+    why: 'nothing waits for it: another process may request the lock at any time',
+  },
+  'agent/node/lock/flock.ts': { why: 'the log says that the agent waits for the lock, before anything runs' },
   'agent/probes/grpc.ts': { why: OF_PROBES },
   'agent/probes/http-get.ts': { why: OF_PROBES },
   'agent/probes/tcp.ts': { why: OF_PROBES },

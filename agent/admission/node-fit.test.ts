@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { PodSpec, Taint } from '#api/gen/core-v1.ts';
+import type { Pod, PodSpec, Taint } from '#api/gen/core-v1.ts';
 import { misplacement, type NodeTraits } from './node-fit.ts';
 
 const evict: Taint = { key: 'broken', value: 'yes', effect: 'NoExecute' };
@@ -8,6 +8,7 @@ const node: NodeTraits = {
   labels: { zone: 'a', cores: '8', 'test.io/os': 'linux' },
   taints: [],
   osLabel: 'test.io/os',
+  identifiesOS: true,
 };
 
 const affinity = (
@@ -63,4 +64,10 @@ describe('misplacement', () => {
     const pod = { spec: { containers: [], ...spec } };
     expect(misplacement(pod, { ...node, ...traits })?.reason).toBe(reason);
   });
+});
+
+test('the operating system of a pod counts with the feature gate IdentifyPodOS only', () => {
+  const pod: Pod = { spec: { containers: [], os: { name: 'windows' } } };
+  expect(misplacement(pod, node)?.reason).toBe('PodOSNotSupported');
+  expect(misplacement(pod, { ...node, identifiesOS: false })).toBeUndefined();
 });

@@ -10,6 +10,8 @@ export interface NodeTraits {
   readonly taints: readonly Taint[];
   /** Key of the operating system label. */
   readonly osLabel: string;
+  /** Whether the operating system of a pod counts: the feature gate IdentifyPodOS. */
+  readonly identifiesOS: boolean;
 }
 
 const OS = 'linux';
@@ -65,7 +67,7 @@ export function tolerates(
 
 /** Returns why the pod does not fit this node; undefined when it does. */
 export function misplacement(pod: Pod, node: NodeTraits): Refusal | undefined {
-  const os = pod.spec?.os?.name;
+  const os = node.identifiesOS ? pod.spec?.os?.name : undefined;
   if (os !== undefined && os !== OS) {
     return {
       reason: 'PodOSNotSupported',

@@ -12,6 +12,8 @@ export interface NodeFacts {
   /** The node as stored by the server; undefined while unknown. */
   readonly node: Node | undefined;
   readonly osLabel: string;
+  /** The feature gate IdentifyPodOS. */
+  readonly identifiesOS: boolean;
 }
 
 const isStatic = staticPods(true);
@@ -20,12 +22,12 @@ const isStatic = staticPods(true);
 export function serverRefusal(
   source: SourcePod,
   others: readonly SourcePod[],
-  { node, osLabel }: NodeFacts,
+  { node, osLabel, identifiesOS }: NodeFacts,
 ): Refusal | Preemption | undefined {
   if (node === undefined) return undefined;
   const { pod } = source;
   const { name = '', labels = {} } = node.metadata ?? {};
-  const traits = { name, labels, taints: node.spec?.taints ?? [], osLabel };
+  const traits = { name, labels, taints: node.spec?.taints ?? [], osLabel, identifiesOS };
   const wrong = isStatic(source) ? undefined : misplacement(pod, traits);
   if (wrong !== undefined) return wrong;
   const { allocatable } = node.status ?? {};

@@ -68,6 +68,7 @@ type Attempt = (call: Call, used: Credential, signal: AbortSignal) => Promise<Su
 
 /** Sends a request once, without retries. */
 function createAttempt(
+  { clock, requested }: Pick<ApiClientDeps, 'clock' | 'requested'>,
   transport: Transport,
   config: ResolvedClientConfig,
   options: ApiClientOptions,
@@ -97,6 +98,12 @@ function createAttempt(
 
   return async (call, used, signal) => {
     const { dispatcher, retired } = await transport.connectionsFor(used.certificate);
+    const beganMs = clock.monotonic();
+    let isMeasured = false;
+    const measure = (code: string): void => {
+      if (!isMeasured) requested?.(call.method, base.host, code, clock.monotonic() - beganMs);
+      isMeasured = true;
+    };
     const body = call.object === undefined ? call.body : forms.encode(call.resource, call.object);
     try {
       const response = await dispatcher.request({
@@ -111,6 +118,7 @@ function createAttempt(
       // Readers get failures from the read; the failure of an unread body must not end the process.
       response.body.on('error', () => undefined);
       const { statusCode: status, headers } = response;
+      measure(String(status));
       const result = { status, contentType: headers['content-type'], body: response.body, retired };
       await checkResponse(result, options.protobuf?.codec);
       return result;
@@ -118,6 +126,7 @@ function createAttempt(
       signal.throwIfAborted();
       if (thrown instanceof ApiRequestError) throw thrown;
       const cause = asError(thrown);
+      measure('<error>');
       throw new ServerUnreachableError(`${config.server} did not respond: ${cause.message}`, { cause });
     }
   };
@@ -136,7 +145,7 @@ export function createSender(
     multiplex,
     ...(connections === undefined ? {} : { connections }),
   });
-  const once = createAttempt(transport, config, options, forms);
+  const once = createAttempt(deps, transport, config, options, forms);
 
   const closing = new AbortController();
   /** Replaces the connections immediately instead of at the next request, for clients with nothing but

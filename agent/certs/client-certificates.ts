@@ -35,12 +35,15 @@ import { keyTypeOf, parsePrivateKey } from './keys.ts';
 import { persist } from './persist.ts';
 import { formatPlatconfig } from './platconfig.ts';
 import { createRenewal } from './renewal.ts';
-import { isExpired } from './rotation.ts';
+import { isExpired, validityOf } from './rotation.ts';
 import { isAccepted, withServer } from './server-session.ts';
 import type { Wish } from './signing-request.ts';
 
 export interface ClientCertificates {
   readonly clientConfig: ResolvedClientConfig;
+  /** Returns the end of the certificate's validity, in ms since the epoch; undefined if another program manages
+   *  it. */
+  notAfterMs(): Promise<number | undefined>;
   run(signal: AbortSignal): Promise<void>;
 }
 
@@ -57,7 +60,14 @@ export async function openClientCertificates(
   if (decision === 'fail-expired') throw expired(options.platconfig);
   if (decision === 'bootstrap') await bootstrap(place, signal);
   const clientConfig = await usable(place);
-  return { clientConfig, run: (until) => run(place, clientConfig, until) };
+  return {
+    clientConfig,
+    async notAfterMs() {
+      const stored = await place.store.current();
+      return stored === undefined ? undefined : validityOf(stored.x509).untilMs;
+    },
+    run: (until) => run(place, clientConfig, until),
+  };
 }
 
 const expired = (where: string): CertificateError =>

@@ -97,6 +97,7 @@ async function ensureAgent(
       `--cgroup-root=/${layout.name}`,
       // Most machines on which the demo is tried have swap.
       '--fail-swap-on=false',
+      '--make-iptables-util-chains=false',
       '--eviction-hard=',
       '--image-gc-high-threshold=100',
     ],

@@ -24,6 +24,8 @@ export interface ImageSettings {
   readonly registryBurst: number;
   readonly imageCredentialProviderConfig: string;
   readonly imageCredentialProviderBinDir: string;
+  /** The feature gate NodeAgentCredentialProviders. */
+  readonly credentialProviders: boolean;
 }
 
 /** The credential provider configuration is invalid; the message lists all errors. */
@@ -45,9 +47,10 @@ export async function createImages(deps: CreateImagesDeps, settings: ImageSettin
 
 async function credentialProviders(
   { clock, log, waits, env }: CreateImagesDeps,
-  { imageCredentialProviderConfig: configPath, imageCredentialProviderBinDir: binDir }: ImageSettings,
+  settings: ImageSettings,
 ): Promise<readonly CredentialProvider[]> {
-  if (configPath === '') return [];
+  const { imageCredentialProviderConfig: configPath, imageCredentialProviderBinDir: binDir } = settings;
+  if (configPath === '' || !settings.credentialProviders) return [];
   const { loadCredentialProviderConfig } = await import('./load-credential-providers.ts');
   const { createCredentialProviders } = await import('./credential-provider.ts');
   const result = await loadCredentialProviderConfig({ configPath, binDir });

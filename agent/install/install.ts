@@ -9,6 +9,7 @@ import { commandScript, copyProgram } from '#api/kit/install/program.ts';
 import type { Systemctl } from '#api/kit/install/systemctl.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { restartAgent, restartDeps } from './agent-unit.ts';
+import { removePacketRules } from './packet-rules.ts';
 import {
   AGENT_PROGRAM,
   AGENT_UNIT,
@@ -104,7 +105,10 @@ export async function uninstall(deps: InstallDeps, options: UninstallOptions): P
     await deps.systemctl([...rootFlag(options.root), 'disable', ...units]);
     if (options.root === '/') await stopUnits(deps, units);
   }
-  if (options.root === '/') await removePodCgroups(deps, { note: paths.podsCgroupNote });
+  if (options.root === '/') {
+    await removePodCgroups(deps, { note: paths.podsCgroupNote });
+    await removePacketRules(deps, { note: paths.packetRulesNote });
+  }
   if (options.root === '/' && options.purge && units.includes(CONTAINERD_UNIT)) {
     await removeManagedContainerd({ ...INSTALLED_CONTAINERD, log: deps.log });
   }

@@ -37,6 +37,8 @@ export interface InstallPaths {
   readonly data: readonly string[];
   /** File in which the agent records the location of pod cgroups. */
   readonly podsCgroupNote: string;
+  /** File in which the agent records that it has established packet rules. */
+  readonly packetRulesNote: string;
   readonly wanted: string;
   /** Configuration with which shutdowns are delayed for pods. */
   readonly shutdownDelay: string;
@@ -72,6 +74,7 @@ export function installPaths(root = '/'): InstallPaths {
     registries: at('/etc/nodeagent/certs.d'),
     data: ['/var/lib/nodeagent', '/var/cache/nodeagent', '/run/nodeagent'].map(at),
     podsCgroupNote: at('/var/lib/nodeagent/pods-cgroup'),
+    packetRulesNote: at('/var/lib/nodeagent/packet-rules'),
     wanted: at('/etc/systemd/system/multi-user.target.wants'),
     shutdownDelay: at('/etc/systemd/logind.conf.d/99-nodeagent.conf'),
   };

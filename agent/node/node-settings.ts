@@ -63,6 +63,7 @@ export async function loadNodeSettings(config: AgentConfig, identity: NodeIdenti
         seccompProfileRoot: config.seccompProfileRoot,
         seccompDefault: config.seccompDefault && featureEnabled(config, 'SeccompDefault'),
         procMountType: featureEnabled(config, 'ProcMountType'),
+        appArmor: featureEnabled(config, 'AppArmor'),
       },
       seLinux: await seLinuxEnabled(),
     },

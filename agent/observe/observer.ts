@@ -15,6 +15,9 @@ export interface ObserverDeps extends RelistDeps {
   /** Yields `resync` first and after every reconnect; ends when the runtime supports no events or `signal`
    *  fires. */
   readonly events: (signal: AbortSignal) => AsyncIterable<RuntimeEvent>;
+  /** Called after each successful listing.
+   *  @param sinceLastMs time since the one before began; undefined for the first */
+  readonly relisted?: (durationMs: number, sinceLastMs: number | undefined) => void;
 }
 
 export interface Observer {
@@ -67,7 +70,14 @@ export function createObserver(deps: ObserverDeps): Observer {
     if (now?.isProvisional === true) view.noteContainer(settled(now, message));
   }
 
-  const relistInTurn = oneAfterTheOther((signal) => relist(deps, signal));
+  let lastBeganMs: number | undefined;
+  const relistInTurn = oneAfterTheOther(async (signal) => {
+    const beganMs = clock.monotonic();
+    const sinceLastMs = lastBeganMs === undefined ? undefined : beganMs - lastBeganMs;
+    lastBeganMs = beganMs;
+    await relist(deps, signal);
+    deps.relisted?.(clock.monotonic() - beganMs, sinceLastMs);
+  });
 
   function requestRelist(): void {
     relistInTurn().catch((err: unknown) => log.debug({ err }, 'Failed to relist after an unknown event'));

@@ -4,11 +4,13 @@ import type { Waits } from '#api/kit/waits.ts';
 import { qosClass } from '#api/schema/qos-class.ts';
 import type { MountedVolume, VolumeManager } from '#volumes/contract/volume-manager.ts';
 import type { PodCgroups } from '../cgroups/pod-cgroups.ts';
+import type { PodMetrics } from '../metrics/pod-metrics.ts';
 import { type IdentifiedPod, type PodIdentity, podFullName } from '../pod-identity/identity.ts';
 import type { ProbeManager } from '../probes/manager.ts';
 import type { ProbeMemory } from '../probes/memory.ts';
 import { probeTargets } from '../probes/targets.ts';
 import type { ManifestOrigin } from '../sources/types.ts';
+import { measurePod } from './measure-pod.ts';
 import { createContainerKiller, type KillDeps } from './operations/kill-container.ts';
 import {
   type DiscardContainerDeps,
@@ -54,6 +56,8 @@ export interface WorkerFactoryDeps extends OperationDeps {
   readonly keepTerminatedVolumes: boolean;
   /** Called after each change of a published status. */
   readonly changed: () => void;
+  /** Measures the operations; none by default. */
+  readonly metrics?: PodMetrics | undefined;
 }
 
 export function createWorkerFactory(
@@ -70,12 +74,13 @@ export function createWorkerFactory(
       startedAtMs,
       terminal,
     });
+    const measured = measurePod({ clock, metrics: deps.metrics }, start);
     return new PodWorker(
       {
         clock,
         log,
         view,
-        operations: createPodOperations(deps, identity, record),
+        operations: measured.operations(createPodOperations(deps, identity, record)),
         syncProbes: (current, observed) => {
           const targets =
             observed === undefined
@@ -95,6 +100,7 @@ export function createWorkerFactory(
           }),
         onStatus: (status) => {
           log.debug({ phase: status.phase }, 'Pod status changed');
+          measured.status(status);
           memory.note(identity.uid, probeFindings(pod, status));
           deps.changed();
         },

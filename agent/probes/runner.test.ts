@@ -359,3 +359,15 @@ test.each<[string, Probe, RegExp]>([
   expect(result.outcome).toBe('unknown');
   expect(result.output).toMatch(output);
 });
+
+test('a gRPC probe without the feature gate GRPCContainerProbe has no result', async () => {
+  const disabled = createProbeRunner({
+    execSync: () => Promise.reject(new Error('no exec here')),
+    userAgent: 'prober/test',
+    grpcProbes: false,
+  });
+  const target = { container: { name: 'app' }, containerId: 'c1', podIP: '127.0.0.1', timeoutMs: 5000 };
+  const result = await disabled({ ...target, probe: { grpc: { port: 1 } } }, new AbortController().signal);
+  expect(result.outcome).toBe('unknown');
+  expect(result.output).toContain('GRPCContainerProbe');
+});

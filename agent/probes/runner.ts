@@ -10,15 +10,19 @@ export interface ProbeRunnerDeps {
   readonly execSync: ExecSync;
   /** `vocabulary.probeUserAgent`, a slash and the version. */
   readonly userAgent: string;
+  /** The feature gate GRPCContainerProbe; enabled by default. */
+  readonly grpcProbes?: boolean;
 }
 
-export function createProbeRunner({ execSync, userAgent }: ProbeRunnerDeps): ProbeRunner {
+export function createProbeRunner({ execSync, userAgent, grpcProbes = true }: ProbeRunnerDeps): ProbeRunner {
   return async ({ probe, container, containerId, podIP, timeoutMs }, signal) => {
     const { exec, httpGet, tcpSocket, grpc } = probe;
     if (exec !== undefined)
       return probeExec(execSync, { containerId, argv: exec.command ?? [], timeoutMs }, signal);
     const action = httpGet ?? tcpSocket ?? grpc;
     if (action === undefined) return unknown('the probe has no handler');
+    if (action === grpc && !grpcProbes)
+      return unknown('gRPC probes are disabled by the feature gate GRPCContainerProbe');
     const host = 'host' in action && action.host !== undefined && action.host !== '' ? action.host : podIP;
     const port = resolvePort(action.port, container.ports);
     if (port === undefined)

@@ -14,6 +14,7 @@ import type { FieldError, FieldErrorKind } from '#api/meta/field-error.ts';
 import { type DecodedObject, decodeManifestDocument, defaultAndValidatePod } from '#api/schema/manifest.ts';
 import { MAX_FIELD_ERRORS } from '#api/schema/validation/field-errors.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
+import { hugePageRefErrors } from './gated-fields.ts';
 import { podContentHash, validateStaticIdentity, withStaticIdentity } from './static-identity.ts';
 import type {
   ConfigObject,
@@ -32,6 +33,8 @@ export interface ManifestReaderDeps {
   readonly vocabulary: Vocabulary;
   /** The feature gate ExpandedDNSConfig. Default false. */
   readonly expandedDNSConfig?: boolean;
+  /** The feature gate DownwardAPIHugePages. Default true. */
+  readonly downwardAPIHugePages?: boolean;
 }
 
 /** Work between two yields to the event loop. */
@@ -115,7 +118,8 @@ export function readPart(
   const earlier = [...decoded.errors, ...validateStaticIdentity(decoded.object)];
   const options = { vocabulary, expandedDNSConfig: deps.expandedDNSConfig === true };
   const { pod, errors } = defaultAndValidatePod(named, options, earlier);
-  if (errors.length > 0) return reject(errors);
+  const disabled = deps.downwardAPIHugePages === false ? hugePageRefErrors(pod) : [];
+  if (errors.length + disabled.length > 0) return reject([...errors, ...disabled]);
   return { pods: [knownPod({ pod, origin }, previous, vocabulary)], objects: [], rejected: [] };
 }
 

@@ -10,12 +10,19 @@ import type { AgentConfig } from '../config/gen/config.ts';
 import type { Origins } from '../config/origin.ts';
 import { createEventRecorder, type EventRecorder } from '../events/recorder.ts';
 import { createEvictionMetrics, type EvictionMetrics } from '../eviction/metrics.ts';
+import { addBuildInfo } from '../metrics/build-info.ts';
+import { createPodMetrics, type PodMetrics } from '../metrics/pod-metrics.ts';
+import { createRuntimeMetrics, type RuntimeMetrics } from '../metrics/runtime-metrics.ts';
 import { createTidy } from '../node/memory-tidier.ts';
 import { hostAddresses, instanceId } from '../node/node-facts.ts';
 import { loadNodeSettings, type NodeSettings } from '../node/node-settings.ts';
 import { createNodePressure, type NodePressure } from '../node/pressure.ts';
 import { prefixedRegistry } from '../resources/prefixed-metrics.ts';
 import { createShutdownState, type ShutdownState } from '../shutdown/state.ts';
+import { AGENT_VERSION, agentCommit } from '../version.ts';
+
+/** Release of upstream whose behavior the agent has. */
+const RELEASE = { major: '1', minor: '24' } as const;
 
 /** Dependencies shared by all parts. */
 export interface Base {
@@ -28,6 +35,10 @@ export interface Base {
   readonly events: EventRecorder;
   /** Metrics of the agent, with its name prefix. */
   readonly metrics: MetricsRegistry;
+  /** Metrics that have no prefix. */
+  readonly plainMetrics: MetricsRegistry;
+  readonly runtimeMetrics: RuntimeMetrics;
+  readonly podMetrics: PodMetrics;
   /** Metrics of evicted pods. */
   readonly counts: EvictionMetrics;
   /** Notified when a pod may have changed; listeners read the state themselves. */
@@ -58,7 +69,13 @@ export async function createBase(
   const instance = await instanceId(config.rootDir);
   const settings = await loadNodeSettings(config, { instance, hostIPs: await hostAddresses(config.nodeIP) });
   const events = createEventRecorder({ clock, log, node, vocabulary });
-  const metrics = prefixedRegistry(createMetricsRegistry(), vocabulary.agentComponent);
+  const plainMetrics = createMetricsRegistry();
+  const metrics = prefixedRegistry(plainMetrics, vocabulary.agentComponent);
+  addBuildInfo(plainMetrics, vocabulary.apiService, {
+    ...RELEASE,
+    version: AGENT_VERSION,
+    commit: agentCommit(),
+  });
   const changes = createListeners('pod changes');
   const tidy = createTidy();
   const pressure = createNodePressure();
@@ -72,6 +89,9 @@ export async function createBase(
     settings,
     events,
     metrics,
+    plainMetrics,
+    runtimeMetrics: createRuntimeMetrics(metrics),
+    podMetrics: createPodMetrics(metrics),
     counts: createEvictionMetrics(metrics),
     changes,
     pressure,

@@ -10,6 +10,7 @@ import type { Base } from './base.ts';
 import { createDiskSubsystem } from './node/disk-usage.ts';
 import { createEvictionSubsystem } from './node/eviction.ts';
 import { createCollectionSubsystem } from './node/garbage-collection.ts';
+import { createNetworkSubsystem } from './node/network.ts';
 import { runShutdownSubsystem } from './node/shutdown.ts';
 import { createPodSubsystem, type PodSubsystem } from './pods/pods.ts';
 import type { RuntimeSubsystem } from './runtime.ts';
@@ -47,6 +48,7 @@ export async function runParts(
   const apiSubsystem = isJoined(base.config)
     ? await (await import('./api/api-server.ts')).createApiSubsystem(base, runtimeSubsystem, stop)
     : undefined;
+  const network = await createNetworkSubsystem(base, runtimeSubsystem, apiSubsystem?.node);
   const podSubsystem = await createPodSubsystem(base, runtimeSubsystem, apiSubsystem?.parts);
   const disk = createDiskSubsystem(base, runtimeSubsystem, {
     ...podSubsystem,
@@ -67,6 +69,7 @@ export async function runParts(
     runAll(base, runtimeSubsystem, podSubsystem, collection, stop),
     apiSubsystem?.run(podSubsystem, stop),
     disk.run(stop),
+    network.run(stop),
     eviction.run(stop),
     runPodResourcesSubsystem(base, podSubsystem, stop),
     runShutdownSubsystem(base, runtimeSubsystem, podSubsystem, stop),
@@ -75,11 +78,12 @@ export async function runParts(
   await Promise.race([aborted(stop), work]);
   beside.stopping();
   podSubsystem.probes.stop();
-  await within(
-    base.clock,
-    DRAIN_MS,
-    Promise.all([work, beside.until, podSubsystem.manager.stopped(), podSubsystem.execs.setUp()]),
-  );
+  await settledWithin(base.clock, [
+    work,
+    beside.until,
+    podSubsystem.manager.stopped(),
+    podSubsystem.execs.setUp(),
+  ]);
   await Promise.all(servers.map((server) => server.close()));
   disk.usage.close();
   await apiSubsystem?.[Symbol.asyncDispose]();
@@ -92,10 +96,10 @@ function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }
 
-/** Waits for the work up to a limit. Leaves no timer that would keep the process alive. */
-async function within(clock: Clock, limitMs: number, work: Promise<unknown>): Promise<void> {
+/** Waits for operations in flight, up to a limit. Leaves no timer that would keep the process alive. */
+export async function settledWithin(clock: Clock, work: readonly Promise<unknown>[]): Promise<void> {
   const limit = Promise.withResolvers<void>();
-  const timer = clock.setTimer(limit.resolve, limitMs);
-  await Promise.race([work, limit.promise]);
+  const timer = clock.setTimer(limit.resolve, DRAIN_MS);
+  await Promise.race([Promise.all(work), limit.promise]);
   timer.cancel();
 }

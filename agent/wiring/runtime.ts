@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { type CriConnection, connectRuntime } from '#cri/client/connection.ts';
 import { watchRuntimeEvents } from '#cri/client/events.ts';
+import type { ObserveCall } from '#cri/client/service.ts';
 import { createLogLinks, type LogLinks } from '../logs/links.ts';
 import { createObserver, type Observer } from '../observe/observer.ts';
 import { createCriReader, createStatusReader } from '../observe/read.ts';
@@ -37,16 +38,25 @@ export async function createRuntimeSubsystem(base: Base): Promise<RuntimeSubsyst
   const imageEndpoint = config.imageServiceEndpoint || endpoint;
   const requestTimeoutMs = config.runtimeRequestTimeout;
   const hold = createConnectionHolder(log);
-  const opened = connectRuntime({ endpoint, log, requestTimeoutMs, hold });
+  const observe = observeCalls(base);
+  const opened = connectRuntime({ endpoint, log, requestTimeoutMs, hold, observe });
   const connection = watched(base, opened);
   const imageConnection =
     imageEndpoint === endpoint
       ? connection
-      : watched(base, connectRuntime({ endpoint: imageEndpoint, log, requestTimeoutMs }));
+      : watched(base, connectRuntime({ endpoint: imageEndpoint, log, requestTimeoutMs, observe }));
   followConnection(base.waits, connection);
   if (imageConnection !== connection) followConnection(base.waits, imageConnection, 'image service');
   return createRuntimeParts(base, connection, imageConnection);
 }
+
+/** Measures the calls to the runtime. */
+const observeCalls =
+  ({ clock, runtimeMetrics }: Base): ObserveCall =>
+  (rpc) => {
+    const beganMs = clock.monotonic();
+    return (error) => runtimeMetrics.called(rpc, clock.monotonic() - beganMs, error);
+  };
 
 /** The connection with its calls among the waits of the agent. */
 const watched = ({ waits }: Base, made: CriConnection): CriConnection => ({
@@ -71,7 +81,7 @@ async function createDockerSubsystem(base: Base): Promise<RuntimeSubsystem> {
 
 /** @param imageConnection the same connection unless the image service has its own endpoint */
 export function createRuntimeParts(
-  { config, vocabulary, clock, log, settings }: Base,
+  { config, vocabulary, clock, log, settings, runtimeMetrics }: Base,
   connection: CriConnection,
   imageConnection: CriConnection,
 ): RuntimeSubsystem {
@@ -83,7 +93,16 @@ export function createRuntimeParts(
   const { runtime } = connection;
   const statuses = createStatusReader({ runtime, read, terminationMessage });
   const events = (signal: AbortSignal) => watchRuntimeEvents(connection, { clock, log, signal });
-  const observer = createObserver({ runtime, read, statuses, view, clock, log, events });
+  const observer = createObserver({
+    runtime,
+    read,
+    statuses,
+    view,
+    clock,
+    log,
+    events,
+    relisted: (durationMs, sinceLastMs) => runtimeMetrics.relisted(durationMs, sinceLastMs, clock.now()),
+  });
   const identity = createRuntimeIdentity(runtime);
   const links = createLogLinks({ log }, config.containerLogsDir);
   const lost = createLostSandboxes({ runtime, owner: settings.owner, log });

@@ -46,6 +46,7 @@ const flagsOf = ({ name, dir, bootstrapConfig }: HollowOptions): readonly string
   '--cgroups-per-qos=false',
   '--enforce-node-allocatable=none',
   '--fail-swap-on=false',
+  '--make-iptables-util-chains=false',
 ];
 
 /** Runs until the signal fires.

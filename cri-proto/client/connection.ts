@@ -13,7 +13,7 @@ import { type GrpcChannel, openChannel } from './channel.ts';
 import { type ChannelState, untilState } from './channel-state.ts';
 import { parseEndpoint } from './endpoint.ts';
 import { type HoldConnection, openLastingChannel } from './lasting-channel.ts';
-import { createMethods } from './service.ts';
+import { createMethods, type ObserveCall } from './service.ts';
 
 export interface ConnectOptions {
   /** `unix:///run/…` or a path. */
@@ -24,6 +24,8 @@ export interface ConnectOptions {
   readonly requestTimeoutMs?: number;
   /** With a holder, calls that create, start or remove continue when this process is killed. */
   readonly hold?: HoldConnection;
+  /** Observes every unary call. */
+  readonly observe?: ObserveCall;
 }
 
 export interface CriConnection {
@@ -75,8 +77,9 @@ export function connectOver(
     defaultTimeoutMs(rpc, request, requestTimeoutMs);
   const runtimeChannel = negotiateVersion(channel);
   const imageChannel = negotiateVersion(channel);
-  const runtime = createMethods({ channel: runtimeChannel, types, timeoutMs }, criV1.services.RuntimeService);
-  const images = createMethods({ channel: imageChannel, types, timeoutMs }, criV1.services.ImageService);
+  const common = { types, timeoutMs, observe: options.observe };
+  const runtime = createMethods({ ...common, channel: runtimeChannel }, criV1.services.RuntimeService);
+  const images = createMethods({ ...common, channel: imageChannel }, criV1.services.ImageService);
   if (!isRuntimeService(runtime) || !isImageService(images))
     throw new TypeError('the descriptors contain no CRI services');
   return {

@@ -2,6 +2,7 @@
 
 import { ProtobufError } from '#api/codec/protobuf/error.ts';
 import { type MessageTypes } from '#api/codec/protobuf/message.ts';
+import { asError } from '#api/kit/errno.ts';
 import { CriError } from '../errors.ts';
 import type { CallOptions } from '../message.ts';
 import type { GrpcChannel } from './channel.ts';
@@ -16,7 +17,12 @@ export interface RpcFact {
   readonly serverStreaming?: boolean;
 }
 
+/** Called when a unary call begins; the result is called when it ends, with its error. */
+export type ObserveCall = (rpc: string) => (error: Error | undefined) => void;
+
 export interface ServiceDeps {
+  /** Observes every unary call. */
+  readonly observe?: ObserveCall | undefined;
   readonly channel: Pick<GrpcChannel, 'unary' | 'stream'>;
   readonly types: MessageTypes;
   /** Default timeout of a call in ms; 0 means none. */
@@ -52,7 +58,17 @@ function createUnary(deps: ServiceDeps, fact: RpcFact): ServiceMethod {
   return async function call(request, options = {}) {
     const timeoutMs = options.timeoutMs ?? deps.timeoutMs(fact.rpc, request);
     const bytes = requestType.encode(request);
-    return decode(await deps.channel.unary(fact.path, bytes, { signal: options.signal, timeoutMs }));
+    const ended = deps.observe?.(fact.rpc);
+    try {
+      const response = decode(
+        await deps.channel.unary(fact.path, bytes, { signal: options.signal, timeoutMs }),
+      );
+      ended?.(undefined);
+      return response;
+    } catch (thrown) {
+      ended?.(asError(thrown));
+      throw thrown;
+    }
   };
 }
 

@@ -1,6 +1,6 @@
 /** Public interface of volumes and its dependencies. It knows pods and mounts, not the agent. */
 
-import type { AttachedVolume, Pod } from '#api/gen/core-v1.ts';
+import type { AttachedVolume, Pod, Volume } from '#api/gen/core-v1.ts';
 import type { Clock } from '#api/kit/clock.ts';
 import type { Int64 } from '#api/kit/int64.ts';
 import type { Logger } from '#api/kit/logger.ts';
@@ -20,6 +20,14 @@ export type AccountTokenOf = (
   request: { readonly audience: string; readonly expirationSeconds: Int64 },
 ) => Promise<string>;
 
+/** @param volume of the pod; undefined if the pod does not define it */
+export type VolumeOperationDone = (
+  volume: Volume | undefined,
+  operation: 'mount' | 'unmount',
+  durationMs: number,
+  failed: boolean,
+) => void;
+
 /** Dependencies passed at start. */
 export interface VolumeHost {
   /** The agent's root directory; pod directories are `<rootDir>/pods/<podUID>`. */
@@ -36,6 +44,8 @@ export interface VolumeHost {
   readonly clock: Clock;
   readonly log: Logger;
   readonly vocabulary: Vocabulary;
+  /** Called after each setup and teardown of a volume. */
+  readonly operationDone?: VolumeOperationDone;
   /** Runs helper programs of the system. */
   readonly run?: RunProgram;
   /** Whether the helper programs of a source must exist before one of its volumes is set up. By default,

@@ -29,6 +29,7 @@ import {
 } from './decide.ts';
 import { createUseTracker, type UseTracker } from './in-use.ts';
 import { createMaintenance } from './maintenance.ts';
+import { createMeasure, type Measure } from './measure.ts';
 import { podsOnDisk } from './pods-on-disk.ts';
 import { createRemoteBinds } from './remote-binds.ts';
 import { createSetUp, type SetUpVolume, uidOf, undoServices } from './set-up.ts';
@@ -46,6 +47,7 @@ interface Work extends Pick<VolumeManager, 'recover'> {
   readonly inUse: UseTracker;
   readonly setUp: SetUpVolume;
   readonly undo: Undo;
+  readonly measure: Measure;
 }
 
 /** Creates the operations on volumes, independent of scheduling. */
@@ -70,6 +72,7 @@ function createWork(
     inUse,
     setUp: createSetUp({ host, services, inUse, sources, published, stager }),
     undo,
+    measure: createMeasure(host),
     async recover(signal) {
       try {
         await undo.leftovers(({ uniqueName }) => inUse.checked(leftOver(uniqueName)), signal);
@@ -86,7 +89,7 @@ export function createVolumeManager(
   parts: ManagerParts = {},
 ): VolumeManager {
   const { rootDir, log, clock } = host;
-  const { services, inUse, setUp, undo, recover } = createWork(host, mounter, parts);
+  const { services, inUse, setUp, undo, recover, measure } = createWork(host, mounter, parts);
   const attempts = createAttempts({ clock });
   const tasks = createPodTasks();
   const maintain = createMaintenance({ attempts, tasks, log });
@@ -106,7 +109,7 @@ export function createVolumeManager(
     tasks,
     undo: (podUID) => {
       actual.delete(podUID);
-      return undo.pod(podUID);
+      return measure.unmount(podUID, () => undo.pod(podUID));
     },
     done: (podUID) => inUse.release(podUID),
   });
@@ -126,7 +129,8 @@ export function createVolumeManager(
             await folder();
             keep(podUID, await setUp(pod, desired, inner));
           });
-        await (kind === 'refresh' ? work(signal) : attempts.run(podUID, name, work, signal));
+        if (kind === 'refresh') await work(signal);
+        else await attempts.run(podUID, name, measure.mount(podUID, desired, work), signal);
         if (kind === 'setUp') log.debug({ podUID, volume: name }, 'Volume set up');
         return undefined;
       } catch (thrown) {
@@ -144,8 +148,7 @@ export function createVolumeManager(
 
     async mountPod(pod, signal) {
       signal.throwIfAborted();
-      const podUID = uidOf(pod);
-      const desired = desiredVolumes(pod);
+      const [podUID, desired] = [uidOf(pod), desiredVolumes(pod)];
       try {
         await execute(pod, decideSetUp(desired, volumesOf(podUID)), signal);
       } finally {

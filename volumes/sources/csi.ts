@@ -124,8 +124,8 @@ async function setUp(spec: CsiFields, request: SourceRequest): Promise<ReadyVolu
   return setUpVolume(persistentVolume(spec, spec.volumeHandle, request), request);
 }
 
-/** Wraps a source that is handled by its CSI driver if the feature gates say so. Source: CSI migration,
- *  document 3 §4.4. */
+/** Wraps a source that is handled by its CSI driver, or disabled, if the feature gates say so. Source: CSI
+ *  migration, document 3 §4.4. */
 export function migratable(plugin: SourcePlugin): SourcePlugin {
   const migration = migrationOf(plugin.name);
   return {
@@ -133,20 +133,42 @@ export function migratable(plugin: SourcePlugin): SourcePlugin {
     about: { ...plugin.about, ...(migration === undefined ? {} : { migration }) },
     bind(fields) {
       const setUpSelf = plugin.bind(fields);
-      return setUpSelf && ((request) => setUpMigrated(fields, request, setUpSelf));
+      return setUpSelf && ((request) => setUpMigrated({ name: plugin.name, fields }, request, setUpSelf));
     },
   };
 }
 
+/** Gates that leave a source to its CSI driver alone. */
+const UNREGISTER_GATES = {
+  awsElasticBlockStore: 'InTreePluginAWSUnregister',
+  azureDisk: 'InTreePluginAzureDiskUnregister',
+  azureFile: 'InTreePluginAzureFileUnregister',
+  cinder: 'InTreePluginOpenStackUnregister',
+  gcePersistentDisk: 'InTreePluginGCEUnregister',
+  portworxVolume: 'InTreePluginPortworxUnregister',
+  rbd: 'InTreePluginRBDUnregister',
+  vsphereVolume: 'InTreePluginvSphereUnregister',
+} as const;
+
+/** @throws VolumeSetupError for a source that a gate disables */
+function checkRegistered(name: string, gates: ReadonlySet<string> = new Set()): void {
+  const [, gate] = Object.entries(UNREGISTER_GATES).find(([source]) => source === name) ?? [];
+  if (gate === undefined || !gates.has(gate)) return;
+  throw new VolumeSetupError(`no volume plugin matched: the feature gate ${gate} disables source ${name}`);
+}
+
 async function setUpMigrated(
-  fields: SourceFields,
+  { name, fields }: { readonly name: string; readonly fields: SourceFields },
   request: SourceRequest,
   setUpSelf: SetUp,
 ): Promise<ReadyVolume> {
   const { csi: served, domain } = request.services;
   const labels = request.persistentVolume?.metadata?.labels ?? {};
   const found = served && migrateSource(fields, { domain, gates: served.gates, labels });
-  if (found === undefined) return setUpSelf(request);
+  if (found === undefined) {
+    checkRegistered(name, served?.gates);
+    return setUpSelf(request);
+  }
   const { plugin: _, ...spec } = found;
   const migrated = { ...request, ...request.undoable('csi') };
   await migrated.use({ csi: spec });

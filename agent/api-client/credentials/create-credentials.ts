@@ -30,6 +30,9 @@ export interface CredentialDeps {
   /** Calls the listener when the agent has rewritten credential files; other changes are detected within a
    *  minute. Returns a function that ends the subscription. */
   readonly onRenewed?: (listener: () => void) => () => void;
+  /** Called after each request to the API server.
+   *  @param code status of the response; `<error>` without one */
+  readonly requested?: (method: string, host: string, code: string, durationMs: number) => void;
 }
 
 /** Static credentials of the configuration take precedence over those of a plugin or provider. */

@@ -43,7 +43,7 @@ export const command: Command = {
     if (loaded.kind !== 'ok') throw new UsageError('--version: not a flag of this command');
     const [{ createAgentLog }, { instanceId, nodeName }, { openDocker }, { serveDocker }] = await Promise.all(
       [
-        import('../../node/agent-log.ts'),
+        import('../../node/log/agent-log.ts'),
         import('../../node/node-facts.ts'),
         import('../../runtime/docker/open.ts'),
         import('../../runtime/docker/serve.ts'),

@@ -26,11 +26,11 @@ export interface AgentConfig {
   readonly featureGates: Readonly<Record<string, boolean>>;
   /** Maximum interval between two syncs of a pod without changes. Milliseconds. */
   readonly syncFrequency: number;
-  /** Start the pods of the local sources once, then exit. */
+  /** Start the pods of the local sources once, then exit; the exit code is 1 if a pod does not start. No servers, no API server. */
   readonly runOnce: boolean;
-  /** File that is locked while the agent runs, so that only one agent runs at a time. */
+  /** File that is locked while the agent runs; another agent with the same file waits. */
   readonly lockFile: string;
-  /** Exit when another process requests the lock file. */
+  /** Exit when another process opens or removes the lock file. */
   readonly exitOnLockContention: boolean;
   /** OOM score adjustment of the agent's own process. */
   readonly oomScoreAdj: number;
@@ -112,17 +112,17 @@ export interface AgentConfig {
   readonly clusterDomain: string;
   /** Resolver file for pods with dnsPolicy Default; empty for none. */
   readonly resolvConf: string;
-  /** Address range for pods in standalone mode, for docker with --network-plugin=kubenet. */
+  /** Address range for pods in standalone mode, for the managed network, the runtime, and docker with --network-plugin=kubenet; one for each address family. A joined node has the range of its API server. */
   readonly podCIDR: string;
-  /** How a pod reaches itself through its service. */
+  /** How a pod of the managed network reaches itself through its service. */
   readonly hairpinMode: 'promiscuous-bridge' | 'hairpin-veth' | 'none';
-  /** Ensure that the utility iptables rules exist. */
+  /** Establish the chains of packet rules that service proxies and network plugins share, and again when they are removed. */
   readonly makeIPTablesUtilChains: boolean;
   /** Bit of the packet mark for SNAT; the proxy must use the same. */
   readonly iptablesMasqueradeBit: number;
   /** Bit of the packet mark for dropping; must differ from the masquerade bit. */
   readonly iptablesDropBit: number;
-  /** Destinations outside this range are masqueraded. */
+  /** Pods of the managed network keep their address towards this range; every other destination sees that of the node. Has an effect only when set. */
   readonly nonMasqueradeCidr: string;
   /** Maximum number of pods on this node. */
   readonly maxPods: number;
@@ -348,21 +348,21 @@ export interface AgentConfig {
   readonly alsologtostderr: boolean;
   /** Severity from which lines go to standard error too: INFO, WARNING, ERROR, FATAL or 0 to 3. */
   readonly stderrthreshold: string;
-  /** Write each line only to the log of its own severity. */
+  /** With --log-dir, write each line only to the file of its own severity. */
   readonly oneOutput: boolean;
-  /** Directory of the log file, nodeagent.log; without --logtostderr. */
+  /** Directory of the log files, one for each severity with a link nodeagent.INFO, nodeagent.WARNING and nodeagent.ERROR; without --logtostderr. */
   readonly logDir: string;
   /** The one log file to use; without --logtostderr. */
   readonly logFile: string;
   /** Size in megabytes at which a log file is rotated, with the previous one retained; 0 is no limit. */
   readonly logFileMaxSize: Int64;
-  /** Add a stack trace when a line is logged at file:line. */
+  /** Add a stack trace to lines that are logged at file:line, as --add-dir-header shows it. */
   readonly logBacktraceAt: string;
-  /** Write the directory of the source file in each line. */
+  /** Write directory, file and line of the log call in each line; in an installed program the column of the bundle in place of the line. */
   readonly addDirHeader: boolean;
   /** Omit time, process and component from log lines. */
   readonly skipHeaders: boolean;
-  /** Omit the header of log files. */
+  /** Omit the header of log files in text format. */
   readonly skipLogHeaders: boolean;
   /** Socket of docker, such as unix:///var/run/docker.sock. */
   readonly dockerEndpoint: string;

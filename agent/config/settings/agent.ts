@@ -1,5 +1,5 @@
 /** Settings of the program itself: its files, its process, its feature gates. */
-import { ignored, notImplemented } from '#api/schema/effect.ts';
+import { ignored } from '#api/schema/effect.ts';
 import type { Setting } from '../setting.ts';
 
 export const AGENT_SETTINGS: readonly Setting[] = [
@@ -111,8 +111,8 @@ export const AGENT_SETTINGS: readonly Setting[] = [
     default: false,
     inFile: true,
     flags: [{ name: 'runonce', deprecated: 'config-file' }],
-    acted: notImplemented(),
-    help: 'Start the pods of the local sources once, then exit.',
+    acted: true,
+    help: 'Start the pods of the local sources once, then exit; the exit code is 1 if a pod does not start. No servers, no API server.',
   },
   {
     key: 'lockFile',
@@ -121,8 +121,8 @@ export const AGENT_SETTINGS: readonly Setting[] = [
     default: '',
     flags: [{ name: 'lock-file', inSpec: true, stage: 'alpha' }],
     isPath: true,
-    acted: notImplemented('--root-dir has a lock of its own'),
-    help: 'File that is locked while the agent runs, so that only one agent runs at a time.',
+    acted: true,
+    help: 'File that is locked while the agent runs; another agent with the same file waits.',
   },
   {
     key: 'exitOnLockContention',
@@ -130,8 +130,8 @@ export const AGENT_SETTINGS: readonly Setting[] = [
     type: 'bool',
     default: false,
     flags: [{ name: 'exit-on-lock-contention', inSpec: true }],
-    acted: notImplemented(),
-    help: 'Exit when another process requests the lock file.',
+    acted: true,
+    help: 'Exit when another process opens or removes the lock file.',
   },
   {
     key: 'oomScoreAdj',

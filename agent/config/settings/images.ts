@@ -1,5 +1,5 @@
 /** Image pulls and collection of unused images. */
-import { notImplemented } from '#api/schema/effect.ts';
+import { ignored } from '#api/schema/effect.ts';
 import type { Setting } from '../setting.ts';
 
 export const IMAGE_SETTINGS: readonly Setting[] = [
@@ -94,7 +94,9 @@ export const IMAGE_SETTINGS: readonly Setting[] = [
     default: '',
     flags: [{ name: 'azure-container-registry-config', inSpec: true }],
     isPath: true,
-    acted: notImplemented('use --image-credential-provider-config'),
+    acted: ignored(
+      'credentials of registries come from the plugins of --image-credential-provider-config, which read files of their own',
+    ),
     help: 'Credentials file for the Azure container registry.',
   },
 ];

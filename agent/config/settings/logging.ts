@@ -1,5 +1,5 @@
 /** The log of the agent itself. */
-import { ignored, notImplemented } from '#api/schema/effect.ts';
+import { ignored } from '#api/schema/effect.ts';
 import type { Setting } from '../setting.ts';
 
 export const LOGGING_SETTINGS: readonly Setting[] = [
@@ -111,8 +111,8 @@ export const LOGGING_SETTINGS: readonly Setting[] = [
     type: 'bool',
     default: false,
     flags: [{ name: 'one-output' }],
-    acted: ignored('all severities share one log file, which contains each line once'),
-    help: 'Write each line only to the log of its own severity.',
+    acted: true,
+    help: 'With --log-dir, write each line only to the file of its own severity.',
   },
   {
     key: 'logDir',
@@ -122,7 +122,7 @@ export const LOGGING_SETTINGS: readonly Setting[] = [
     flags: [{ name: 'log-dir', inSpec: true }],
     isPath: true,
     acted: true,
-    help: 'Directory of the log file, nodeagent.log; without --logtostderr.',
+    help: 'Directory of the log files, one for each severity with a link nodeagent.INFO, nodeagent.WARNING and nodeagent.ERROR; without --logtostderr.',
   },
   {
     key: 'logFile',
@@ -149,8 +149,8 @@ export const LOGGING_SETTINGS: readonly Setting[] = [
     type: 'location',
     default: ':0',
     flags: [{ name: 'log-backtrace-at', inSpec: true }],
-    acted: notImplemented('', ':0'),
-    help: 'Add a stack trace when a line is logged at file:line.',
+    acted: true,
+    help: 'Add a stack trace to lines that are logged at file:line, as --add-dir-header shows it.',
   },
   {
     key: 'addDirHeader',
@@ -158,8 +158,8 @@ export const LOGGING_SETTINGS: readonly Setting[] = [
     type: 'bool',
     default: false,
     flags: [{ name: 'add-dir-header', inSpec: true }],
-    acted: notImplemented(),
-    help: 'Write the directory of the source file in each line.',
+    acted: true,
+    help: 'Write directory, file and line of the log call in each line; in an installed program the column of the bundle in place of the line.',
   },
   {
     key: 'skipHeaders',
@@ -176,7 +176,7 @@ export const LOGGING_SETTINGS: readonly Setting[] = [
     type: 'bool',
     default: false,
     flags: [{ name: 'skip-log-headers' }],
-    acted: ignored('log files have no header', true),
-    help: 'Omit the header of log files.',
+    acted: true,
+    help: 'Omit the header of log files in text format.',
   },
 ];

@@ -1,5 +1,4 @@
 /** Addresses, name resolution and packet rules. */
-import { ignored, notImplemented } from '#api/schema/effect.ts';
 import type { Setting } from '../setting.ts';
 
 export const NETWORK_SETTINGS: readonly Setting[] = [
@@ -42,7 +41,7 @@ export const NETWORK_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'pod-cidr', deprecated: 'config-file' }],
     acted: true,
-    help: 'Address range for pods in standalone mode, for docker with --network-plugin=kubenet.',
+    help: 'Address range for pods in standalone mode, for the managed network, the runtime, and docker with --network-plugin=kubenet; one for each address family. A joined node has the range of its API server.',
   },
   {
     key: 'hairpinMode',
@@ -52,8 +51,8 @@ export const NETWORK_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'hairpin-mode', deprecated: 'config-file', inSpec: true }],
     enum: ['promiscuous-bridge', 'hairpin-veth', 'none'],
-    acted: notImplemented('pods of the managed network always reach themselves', 'hairpin-veth'),
-    help: 'How a pod reaches itself through its service.',
+    acted: true,
+    help: 'How a pod of the managed network reaches itself through its service.',
   },
   {
     key: 'makeIPTablesUtilChains',
@@ -62,8 +61,8 @@ export const NETWORK_SETTINGS: readonly Setting[] = [
     default: true,
     inFile: true,
     flags: [{ name: 'make-iptables-util-chains', deprecated: 'config-file', inSpec: true }],
-    acted: notImplemented('no rules are created', false),
-    help: 'Ensure that the utility iptables rules exist.',
+    acted: true,
+    help: 'Establish the chains of packet rules that service proxies and network plugins share, and again when they are removed.',
   },
   {
     key: 'iptablesMasqueradeBit',
@@ -73,7 +72,7 @@ export const NETWORK_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'iptables-masquerade-bit', deprecated: 'config-file', inSpec: true }],
     range: [0, 31],
-    acted: notImplemented('no rules are created'),
+    acted: true,
     help: 'Bit of the packet mark for SNAT; the proxy must use the same.',
   },
   {
@@ -84,7 +83,7 @@ export const NETWORK_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'iptables-drop-bit', deprecated: 'config-file', inSpec: true }],
     range: [0, 31],
-    acted: notImplemented('no rules are created'),
+    acted: true,
     help: 'Bit of the packet mark for dropping; must differ from the masquerade bit.',
   },
   {
@@ -93,7 +92,7 @@ export const NETWORK_SETTINGS: readonly Setting[] = [
     type: 'string',
     default: '10.0.0.0/8',
     flags: [{ name: 'non-masquerade-cidr', deprecated: 'removal' }],
-    acted: ignored('it was for the network of the docker runtime'),
-    help: 'Destinations outside this range are masqueraded.',
+    acted: true,
+    help: 'Pods of the managed network keep their address towards this range; every other destination sees that of the node. Has an effect only when set.',
   },
 ];

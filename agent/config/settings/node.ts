@@ -1,5 +1,5 @@
 /** API server, identity of the node and its status reports. */
-import { notImplemented } from '#api/schema/effect.ts';
+import { ignored } from '#api/schema/effect.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import type { Setting } from '../setting.ts';
 
@@ -163,7 +163,9 @@ export const NODE_SETTINGS: readonly Setting[] = [
     default: '',
     flags: [{ name: 'cloud-config', deprecated: 'removal', inSpec: true }],
     isPath: true,
-    acted: notImplemented('no cloud provider is built in'),
+    acted: ignored(
+      'no cloud provider is built in; cloud controllers, CSI drivers and credential plugins read files of their own',
+    ),
     help: 'Configuration file of the cloud provider.',
   },
   {

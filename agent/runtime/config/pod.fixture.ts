@@ -45,6 +45,7 @@ export const SECURITY: SecuritySettings = {
   seccompProfileRoot: '/var/lib/nodeagent/seccomp',
   seccompDefault: false,
   procMountType: false,
+  appArmor: true,
 };
 
 export const SETTINGS: ContainerSettings = { resources: RESOURCES, security: SECURITY, seLinux: false };

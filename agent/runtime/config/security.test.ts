@@ -211,3 +211,15 @@ describe('decideSeccomp', () => {
     );
   });
 });
+
+test.each([
+  ['runtime/default', true, 'ok'],
+  ['runtime/default', false, 'error'],
+  ['unconfined', false, 'ok'],
+])('with AppArmor profile %s and the feature gate %s the result is %s', (profile, appArmor, kind) => {
+  const input = inputOf({
+    annotations: { [APPARMOR]: profile },
+    rest: { settings: { ...SECURITY, appArmor } },
+  });
+  expect(containerSecurity(input).kind).toBe(kind);
+});

@@ -20,6 +20,8 @@ export interface SecuritySettings extends SeccompSettings {
   readonly vocabulary: SeccompSettings['vocabulary'] & Pick<Vocabulary, 'appArmorContainerPrefix'>;
   /** Feature gate ProcMountType, which `Unmasked` requires. */
   readonly procMountType: boolean;
+  /** Feature gate AppArmor, which profiles require. */
+  readonly appArmor: boolean;
 }
 
 export interface SecurityInput {
@@ -94,6 +96,8 @@ export function containerSecurity(input: SecurityInput): SecurityResult {
   if (error !== undefined) return { kind: 'error', message: error };
   const seccomp = decideSeccomp(pod, container, settings);
   if (seccomp.kind === 'error') return seccomp;
+  const confinement = appArmorError(input);
+  if (confinement !== undefined) return { kind: 'error', message: confinement };
   const own = container.securityContext ?? {};
   const pods = pod.spec?.securityContext ?? {};
   const runAsGroup = own.runAsGroup ?? pods.runAsGroup;
@@ -140,11 +144,20 @@ function capabilities({ capabilities: wanted }: SecurityContext): ContextPart {
   return { capabilities: { addCapabilities: wanted.add ?? [], dropCapabilities: wanted.drop ?? [] } };
 }
 
+const profileOf = ({ pod, container, settings }: SecurityInput): string =>
+  pod.metadata?.annotations?.[`${settings.vocabulary.appArmorContainerPrefix}${container.name}`] ?? '';
+
+/** A container that is to be confined never runs without its profile. */
+function appArmorError(input: SecurityInput): string | undefined {
+  const profile = profileOf(input);
+  if (input.settings.appArmor || profile === '' || profile === 'unconfined') return undefined;
+  return `cannot enforce AppArmor profile ${profile}: AppArmor is disabled by the feature gate AppArmor`;
+}
+
 /** In both forms: runtimes before CRI v1 read the text, newer ones the profile. */
-function appArmor({ pod, container, settings }: SecurityInput): ContextPart {
-  const key = `${settings.vocabulary.appArmorContainerPrefix}${container.name}`;
-  const apparmorProfile = pod.metadata?.annotations?.[key] ?? '';
-  if (apparmorProfile === '') return {};
+function appArmor(input: SecurityInput): ContextPart {
+  const apparmorProfile = profileOf(input);
+  if (apparmorProfile === '' || !input.settings.appArmor) return {};
   const apparmor = appArmorProfile(apparmorProfile);
   return { apparmorProfile, ...(apparmor === undefined ? {} : { apparmor }) };
 }

@@ -2,12 +2,13 @@ import { array, assert, integer, property, string, tuple } from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   bridgeName,
+  choicesOfConflist,
   chooseSubnet,
+  HAIRPIN_MODES,
   NoFreeSubnetError,
   parseRoutes,
   type Route,
   renderConflist,
-  subnetOfConflist,
 } from './network.ts';
 
 const ROUTES = [
@@ -85,13 +86,17 @@ describe('bridgeName', () => {
   });
 });
 
-describe('subnetOfConflist', () => {
-  test('finds what renderConflist wrote', () => {
-    const text = renderConflist({ name: 'n', bridge: 'b', subnet: '10.88.3.0/24', leaseDir: '/l' });
-    expect(subnetOfConflist(text)).toBe('10.88.3.0/24');
-  });
+describe('choicesOfConflist', () => {
+  test.each(HAIRPIN_MODES.map((mode) => [mode] as const))(
+    'finds what renderConflist wrote: %s',
+    (hairpinMode) => {
+      const subnets = ['10.88.3.0/24', 'fd00:1::/64'];
+      const text = renderConflist({ name: 'n', bridge: 'b', subnets, hairpinMode, leaseDir: '/l' });
+      expect(choicesOfConflist(text)).toEqual({ subnets, hairpinMode });
+    },
+  );
 
   test('finds nothing in another text', () => {
-    expect(subnetOfConflist('{"plugins":[]}')).toBeUndefined();
+    expect(choicesOfConflist('{"plugins":[]}')).toBeUndefined();
   });
 });

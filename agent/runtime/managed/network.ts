@@ -7,11 +7,17 @@ export interface PodNetwork {
   readonly name: string;
   /** Interface name of the bridge, at most 15 characters. */
   readonly bridge: string;
-  /** `a.b.c.0/24`. */
-  readonly subnet: string;
+  /** Address ranges of pods, `a.b.c.0/24`; at most one of each address family. */
+  readonly subnets: readonly string[];
+  readonly hairpinMode: HairpinMode;
   /** Directory of the address leases of host-local. */
   readonly leaseDir: string;
 }
+
+/** How a pod reaches itself through a service: not at all, by a bridge that accepts all packets, or by bridge
+ *  ports that send packets back. Source: upstream's flag `--hairpin-mode`. */
+export const HAIRPIN_MODES = ['promiscuous-bridge', 'hairpin-veth', 'none'] as const;
+export type HairpinMode = (typeof HAIRPIN_MODES)[number];
 
 /** An IPv4 route: network address and mask as unsigned 32-bit numbers. */
 export interface Route {
@@ -82,6 +88,7 @@ export function bridgeName(name: string): string {
 /** Returns the CNI network configuration list.
  *  @see https://www.cni.dev/docs/spec/ section 1 */
 export function renderConflist(network: PodNetwork): string {
+  const { subnets, hairpinMode } = network;
   const list = {
     cniVersion: '0.4.0',
     name: network.name,
@@ -90,13 +97,16 @@ export function renderConflist(network: PodNetwork): string {
         type: 'bridge',
         bridge: network.bridge,
         isGateway: true,
+        // The gateway's address changes with the range.
+        forceAddress: true,
         ipMasq: true,
-        hairpinMode: true,
+        hairpinMode: hairpinMode === 'hairpin-veth',
+        promiscMode: hairpinMode === 'promiscuous-bridge',
         ipam: {
           type: 'host-local',
           dataDir: network.leaseDir,
-          ranges: [[{ subnet: network.subnet }]],
-          routes: [{ dst: '0.0.0.0/0' }],
+          ranges: subnets.map((subnet) => [{ subnet }]),
+          routes: [...new Set(subnets.map(defaultRoute))].map((dst) => ({ dst })),
         },
       },
       { type: 'portmap', capabilities: { portMappings: true } },
@@ -105,7 +115,17 @@ export function renderConflist(network: PodNetwork): string {
   return `${JSON.stringify(list, undefined, 2)}\n`;
 }
 
-/** Returns the subnet of an existing configuration list, or undefined when there is none to retain. */
-export function subnetOfConflist(text: string): string | undefined {
-  return /"subnet":\s*"(\d{1,3}(?:\.\d{1,3}){3}\/24)"/.exec(text)?.[1];
+const defaultRoute = (subnet: string): string => (subnet.includes(':') ? '::/0' : '0.0.0.0/0');
+
+/** The part of a configuration list that the agent may have changed. */
+export type NetworkChoice = Pick<PodNetwork, 'subnets' | 'hairpinMode'>;
+
+/** Returns the choices of an existing configuration list, or undefined when there are none to retain. */
+export function choicesOfConflist(text: string): NetworkChoice | undefined {
+  const subnets = [...text.matchAll(/"subnet":\s*"([0-9a-fA-F.:]{2,39}\/\d{1,3})"/g)].map(
+    (found) => found[1] ?? '',
+  );
+  if (subnets.length === 0) return undefined;
+  if (/"promiscMode":\s*true/.test(text)) return { subnets, hairpinMode: 'promiscuous-bridge' };
+  return { subnets, hairpinMode: /"hairpinMode":\s*true/.test(text) ? 'hairpin-veth' : 'none' };
 }

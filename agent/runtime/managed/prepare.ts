@@ -5,7 +5,8 @@ import { dirname } from 'node:path';
 import { hasCode } from '#api/kit/errno.ts';
 import { renderContainerdConfig } from './config.ts';
 import type { ContainerdLayout } from './layout.ts';
-import { bridgeName, chooseSubnet, parseRoutes, renderConflist, subnetOfConflist } from './network.ts';
+import { bridgeName, choicesOfConflist, chooseSubnet, parseRoutes, renderConflist } from './network.ts';
+import { networkRecordPath } from './network-record.ts';
 import { mayLowerOomScore, type RuntimePrograms } from './programs.ts';
 
 export interface PrepareOptions {
@@ -49,17 +50,23 @@ export async function prepareContainerd(options: PrepareOptions): Promise<boolea
   );
 }
 
-/** The subnet of an earlier run is retained: running pods have addresses in it. */
+/** The choices of an earlier run are retained: running pods have addresses in the subnet, and the agent may have
+ *  changed the rest. */
 async function writeNetwork(layout: ContainerdLayout, name: string): Promise<void> {
   const bridge = bridgeName(name);
-  const existing = subnetOfConflist((await readText(layout.conflistPath)) ?? '');
-  const routes = parseRoutes((await readText('/proc/net/route')) ?? '');
-  const subnet = existing ?? chooseSubnet(name, bridge, routes);
-  await replaceFile(layout.conflistPath, renderConflist({ name, bridge, subnet, leaseDir: layout.leaseDir }));
+  const existing = choicesOfConflist((await readText(layout.conflistPath)) ?? '');
+  const { subnets, hairpinMode } = existing ?? {
+    subnets: [chooseSubnet(name, bridge, parseRoutes((await readText('/proc/net/route')) ?? ''))],
+    hairpinMode: 'promiscuous-bridge',
+  };
+  const { leaseDir, conflistPath } = layout;
+  await replaceFile(conflistPath, renderConflist({ name, bridge, subnets, hairpinMode, leaseDir }));
+  const record = JSON.stringify({ name, bridge, conflistPath, leaseDir });
+  await replaceFile(networkRecordPath(layout.socketPath), `${record}\n`);
 }
 
 /** Writes the file atomically unless it has this text already; returns whether it wrote. */
-async function replaceFile(path: string, text: string): Promise<boolean> {
+export async function replaceFile(path: string, text: string): Promise<boolean> {
   if ((await readText(path)) === text) return false;
   await writeFile(`${path}.new`, text, { mode: 0o644 });
   await rename(`${path}.new`, path);

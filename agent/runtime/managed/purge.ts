@@ -12,6 +12,7 @@ import { cgroupFolders } from './cgroup-paths.ts';
 import type { ContainerdLayout } from './layout.ts';
 import { mountPointsUnder } from './mounts.ts';
 import { bridgeName } from './network.ts';
+import { networkRecordPath } from './network-record.ts';
 import { isContainerdOf, isShimOf, listProcesses, type ProcessImage, withDescendants } from './process.ts';
 
 const run = promisify(execFile);
@@ -57,6 +58,7 @@ export async function purgeContainerd(deps: PurgeDeps, options: PurgeOptions): P
     await rm(layout.rootDir, { recursive: true, force: true });
     await rm(layout.socketPath, { force: true });
     await rm(`${layout.socketPath}.ttrpc`, { force: true });
+    await rm(networkRecordPath(layout.socketPath), { force: true });
   });
   if (errors.length > 0)
     throw new AggregateError(errors, 'the managed containerd was not removed completely');

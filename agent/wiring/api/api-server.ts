@@ -1,8 +1,9 @@
 /** Wires everything that uses the API server. Loaded only by an agent that has one. */
 import { join } from 'node:path';
-import { serverRefusal } from '../../admission/server-admission.ts';
+import { type NodeFacts, serverRefusal } from '../../admission/server-admission.ts';
 import { metadataText } from '../../api-client/object-fields.ts';
 import { runReflector } from '../../api-client/watch/reflector.ts';
+import { featureEnabled } from '../../config/feature-gates.ts';
 import { createMirrorReconciler } from '../../pods-api/mirror-reconciler.ts';
 import { createPodStore } from '../../pods-api/pod-store.ts';
 import { createStatusWriter } from '../../pods-api/status-writer.ts';
@@ -22,6 +23,8 @@ import { createApiObjects } from './objects.ts';
 export interface ApiSubsystem extends AsyncDisposable {
   readonly parts: ServerParts;
   readonly access: ServerAccess;
+  /** The node as the server has it. */
+  readonly node: Pick<ApiNode, 'node' | 'onChange'>;
   /** Runs all communication with the server, until the signal fires.
    *  @throws CertificateError if the agent can never join */
   run(
@@ -40,6 +43,11 @@ function accessOf(
     addresses,
   };
 }
+
+const fitSettings = ({ config, vocabulary }: Base): Omit<NodeFacts, 'node'> => ({
+  osLabel: `${vocabulary.domain}/os`,
+  identifiesOS: featureEnabled(config, 'IdentifyPodOS'),
+});
 
 /** @throws ClientConfigError, CertificateError */
 export async function createApiSubsystem(
@@ -76,10 +84,11 @@ export async function createApiSubsystem(
       attacher: csi.attacher,
       expander: createApiExpander(base, client, stop),
       refuse: (wanted, others) =>
-        serverRefusal(wanted, others, { node: apiNode.node(), osLabel: `${vocabulary.domain}/os` }),
+        serverRefusal(wanted, others, { node: apiNode.node(), ...fitSettings(base) }),
       ended: (pod, status) => statuses.ended(pod, status),
     },
     access: accessOf(clients, apiNode),
+    node: apiNode,
     async run(podSubsystem, signal) {
       const { manager, sources, volumes } = podSubsystem;
       local = () =>

@@ -9,6 +9,7 @@ import { type Pace, pacedClient } from '../../api-client/paced-client.ts';
 import type { ApiClientOptions } from '../../api-client/sender.ts';
 import { isProtobufType, JSON_TYPE, type WireForm } from '../../api-client/wire-form.ts';
 import { type ClientCertificates, openClientCertificates } from '../../certs/client-certificates.ts';
+import { addCertificateMetric, createRequestMetrics } from '../../metrics/api-metrics.ts';
 import { heartbeatTimeoutMs } from '../../registration/settings.ts';
 import { AGENT_VERSION } from '../../version.ts';
 import type { Base } from '../base.ts';
@@ -43,6 +44,7 @@ export async function openApiClients(base: Base, stop: AbortSignal): Promise<Api
     log,
     env: environment(),
     waits: base.waits,
+    requested: createRequestMetrics(base.plainMetrics),
     hasTerminal: false,
     passOn: (chunk: Uint8Array) => void process.stderr.write(chunk),
   };
@@ -59,6 +61,7 @@ export async function openApiClients(base: Base, stop: AbortSignal): Promise<Api
     },
     stop,
   );
+  measureExpiry(base, opening, renewals);
   // Without a bootstrap there is nothing to wait for, and errors of the files are reported at once.
   if (config.bootstrapKubeconfig === '') await opening;
   const form = await wireForm(base);
@@ -89,6 +92,25 @@ export async function openApiClients(base: Base, stop: AbortSignal): Promise<Api
       await Promise.all(made.map((one) => one[Symbol.asyncDispose]()));
     },
   };
+}
+
+/** Reports the remaining validity of the certificate, also after renewals. */
+function measureExpiry(
+  { metrics, clock, log }: Base,
+  opening: Promise<ClientCertificates>,
+  renewals: Renewals,
+): void {
+  let known: number | undefined;
+  const read = async (): Promise<void> => {
+    try {
+      known = await (await opening).notAfterMs();
+    } catch (err) {
+      log.debug({ err }, 'Validity of the client certificate not read');
+    }
+  };
+  addCertificateMetric(metrics, 'client', { notAfterMs: () => known, nowMs: () => clock.now() });
+  renewals.onRenewed(() => void read());
+  void read();
 }
 
 interface Renewals {

@@ -3,6 +3,7 @@ import type { Pod } from '#api/gen/core-v1.ts';
 import { createLimiter } from '#api/kit/limiter.ts';
 import type { VolumeManager } from '#volumes/contract/volume-manager.ts';
 import type { PodCgroups } from '../../cgroups/pod-cgroups.ts';
+import { featureEnabled } from '../../config/feature-gates.ts';
 import { runHandler } from '../../hooks/lifecycle.ts';
 import { createImages } from '../../images/create-images.ts';
 import type { NodeSettings } from '../../node/node-settings.ts';
@@ -46,7 +47,7 @@ export async function operationDeps(
     runtime,
     images: await createImages(
       { images: imageConnection.images, clock, log, waits: base.waits, env: process.env },
-      config,
+      { ...config, credentialProviders: featureEnabled(config, 'NodeAgentCredentialProviders') },
     ),
     view,
     observer,

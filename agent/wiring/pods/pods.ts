@@ -120,6 +120,7 @@ export async function createPodSubsystem(
     runtimeName: () => runtimeSubsystem.identity.name(),
     keepTerminatedVolumes: config.keepTerminatedPodVolumes,
     changed: () => base.changes.notify(),
+    metrics: base.podMetrics,
   });
   const { refuse, waiting } = await createAdmissionSubsystem(base, { server, resources, pods });
   const parts = { createWorker, records, claims, volumes, volumeRefresh, resources, server, event, refuse };
@@ -201,7 +202,11 @@ function createProbes(
   event: PodEvent,
   onChange: (podUID: string) => void,
 ): ProbeManager {
-  const run = createProbeRunner({ execSync, ...probeIdentity(base) });
+  const run = createProbeRunner({
+    execSync,
+    ...probeIdentity(base),
+    grpcProbes: featureEnabled(base.config, 'GRPCContainerProbe'),
+  });
   return createProbeManager(
     { clock: base.clock, run, onChange, event },
     { probeGracePeriod: featureEnabled(base.config, 'ProbeTerminationGracePeriod') },

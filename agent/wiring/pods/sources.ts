@@ -1,5 +1,6 @@
 /** Wires the sources of desired pods. */
 import { join } from 'node:path';
+import { featureEnabled } from '../../config/feature-gates.ts';
 import { type AppliedStore, createAppliedStore } from '../../sources/applied/applied.ts';
 import { createSources } from '../../sources/create-sources.ts';
 import { createSourceManager, type SourceManager } from '../../sources/manager.ts';
@@ -19,7 +20,13 @@ export function createPodSources(base: Base, server: ServerParts | undefined): P
   const { config, vocabulary, clock, log, node } = base;
   const { rootDir } = config;
   const userAgent = `${vocabulary.agentComponent}/${AGENT_VERSION}`;
-  const readManifests = createManifestReader({ clock, nodeName: node, vocabulary });
+  const readManifests = createManifestReader({
+    clock,
+    nodeName: node,
+    vocabulary,
+    expandedDNSConfig: featureEnabled(config, 'ExpandedDNSConfig'),
+    downwardAPIHugePages: featureEnabled(config, 'DownwardAPIHugePages'),
+  });
   const applied = createAppliedStore({
     clock,
     log,

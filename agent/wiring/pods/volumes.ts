@@ -6,6 +6,7 @@ import type { Csi } from '#volumes/csi/csi.ts';
 import { createFlexDrivers } from '#volumes/flex/drivers.ts';
 import { createVolumeManager } from '#volumes/manage/manager.ts';
 import type { RunProgram } from '#volumes/programs/contract.ts';
+import { createVolumeMetrics } from '../../metrics/volume-metrics.ts';
 import type { ObjectStore } from '../../objects/store.ts';
 import type { OperationDeps } from '../../pods/factory.ts';
 import type { PodManager } from '../../pods/pod-manager.ts';
@@ -27,13 +28,21 @@ interface VolumeParts {
 }
 
 export function createVolumes(
-  { config, vocabulary, clock, log, settings, node }: Base,
+  { config, vocabulary, clock, log, settings, node, plainMetrics }: Base,
   { server, objects, objectsOf, csi, run, emptyDirs, localVolumes, pods }: VolumeParts,
 ): VolumeManager {
   const { rootDir } = config;
   const { allocatable } = settings;
   const flexDrivers = createFlexDrivers({ run, dir: config.volumePluginDir, nodeName: node });
+  const metrics = createVolumeMetrics(plainMetrics, {
+    domain: vocabulary.domain,
+    desired: () =>
+      pods()
+        .entries()
+        .flatMap(({ pod }) => pod.spec?.volumes ?? []),
+  });
   const volumes = createVolumeManager({
+    operationDone: metrics.operationDone,
     rootDir,
     csi: csi.volumes,
     run,

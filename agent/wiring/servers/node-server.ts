@@ -14,7 +14,7 @@ import type { NodeStatsParts } from '../node/node-stats.ts';
 import type { PodSubsystem } from '../pods/pods.ts';
 import type { RuntimeSubsystem } from '../runtime.ts';
 import type { ServerAccess } from './server-access.ts';
-import { servingTls } from './serving-tls.ts';
+import { measureServing, servingTls } from './serving-tls.ts';
 
 /** System log directory, served at `/logs/`. */
 const SYSTEM_LOGS = '/var/log';
@@ -70,10 +70,12 @@ async function serverDeps(
   const { execSync } = createExecCalls({ runtime, clock });
   const { clientCAFile } = config.authentication.x509;
   const authorities = clientCAFile === '' ? undefined : await watchFiles({ clock, log }, [clientCAFile]);
+  const tls = await servingTls(base, serverAccess);
+  measureServing(base, tls);
   return {
     log: log.child({ component: 'server' }),
     health: createAgentHealth({ clock, waits: base.waits, runtimeWait: RUNTIME_WAIT }),
-    tls: await servingTls(base, serverAccess),
+    tls,
     clientAuthorities:
       authorities === undefined
         ? undefined

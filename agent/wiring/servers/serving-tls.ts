@@ -1,10 +1,12 @@
 /** Serving certificate of the node server: from files, from the signer of the API server, or self-signed. */
 
+import { X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { ResolvedClientConfig } from '#api/client-config/resolve.ts';
 import { createListeners } from '#api/kit/listeners.ts';
 import { fileTls } from '../../certs/file-tls.ts';
 import { certificateFiles } from '../../certs/files.ts';
+import { type Validity, validityOf } from '../../certs/rotation.ts';
 import { selfSignedTls } from '../../certs/self-signed-tls.ts';
 import {
   createServingNames,
@@ -13,6 +15,7 @@ import {
 } from '../../certs/serving-names.ts';
 import type { TlsSource } from '../../certs/tls-source.ts';
 import { featureEnabled } from '../../config/feature-gates.ts';
+import { addCertificateMetric, createRotationMetric } from '../../metrics/api-metrics.ts';
 import { AGENT_VERSION } from '../../version.ts';
 import type { Base } from '../base.ts';
 import type { ServerAccess } from './server-access.ts';
@@ -39,6 +42,18 @@ export async function servingTls(
     { ...deps, names: () => names.current(), onNamesChange: (listener) => names.onChange(listener) },
     { nodeName: node, certDir },
   );
+}
+
+/** Reports the remaining validity of the certificate, and its replacements. */
+export function measureServing({ metrics, clock }: Base, tls: TlsSource): void {
+  const read = (): Validity => validityOf(new X509Certificate(tls.current().certificate));
+  let known = read();
+  const rotated = createRotationMetric(metrics);
+  tls.onChange(() => {
+    rotated(clock.now() - known.fromMs);
+    known = read();
+  });
+  addCertificateMetric(metrics, 'server', { notAfterMs: () => known.untilMs, nowMs: () => clock.now() });
 }
 
 /** Loaded only by a node that requests its certificate, since it includes the API client. */

@@ -4,13 +4,12 @@ import { pino } from 'pino';
 import { errorChain, messageOf } from '../error-chain.ts';
 import { type GlobPart, matchesGlob } from '../glob.ts';
 import type { Logger } from '../logger.ts';
+import { type CallerOptions, createCallerLogger } from './caller-logger.ts';
+import type { ProcessLogger } from './contract.ts';
 import { createJournalLogger, type JournalOptions } from './journal-logger.ts';
 import { createTextLogger, type Severity } from './text-logger.ts';
 
-export interface ProcessLogger extends Logger {
-  /** For this logger, its children and relatives: 0 to 3 info, 4 and 5 debug, 6 and up trace. */
-  setVerbosity(verbosity: number): void;
-}
+export type { ProcessLogger } from './contract.ts';
 
 /** Shared by a logger and all its children. */
 interface Threshold {
@@ -86,6 +85,8 @@ export interface ProcessLogOptions {
   readonly modules?: readonly ModuleVerbosity[];
   /** Omits time and process from text lines. */
   readonly skipHeaders?: boolean;
+  /** None by default. */
+  readonly callers?: CallerOptions;
   /** The systemd journal, if standard error is connected to it: replaces format and output, which then
    *  receives only entries that the journal does not accept. */
   readonly journal?: Pick<JournalOptions, 'identifier' | 'send'> | undefined;
@@ -117,7 +118,7 @@ export function createProcessLogger(
   verbosity: number,
   fields: object,
   output: LineOutput = pino.destination({ dest: 2, sync: true }),
-  { format = 'json', modules = [], skipHeaders = false, journal }: ProcessLogOptions = {},
+  { format = 'json', modules = [], skipHeaders = false, journal, callers }: ProcessLogOptions = {},
 ): ProcessLogger {
   const write = output.write.bind(output);
   const out =
@@ -126,7 +127,9 @@ export function createProcessLogger(
       : format === 'json'
         ? jsonLogger(fields, output)
         : createTextLogger({ now: Date.now, pid: process.pid, skipHeaders }, fields, write);
-  return new VerbosityLogger(out, thresholdOf(verbosity), modules);
+  const log = new VerbosityLogger(out, thresholdOf(verbosity), modules);
+  const isLocated = callers !== undefined && (callers.isShown || callers.backtraceAt !== '');
+  return isLocated ? createCallerLogger(log, callers, log) : log;
 }
 
 /** Returns name, message and causes without repetitions; the stack only of unnamed errors, which are bugs. */

@@ -1,5 +1,5 @@
 /** Logger with lines in upstream's text format: `I1122 05:36:44.443000 30628 images] "Image removed"
- *  image="busybox"`. Names the component instead of a source file. */
+ *  image="busybox"`. Names the component instead of a source file, unless the line has its caller. */
 import '../exact-json.ts';
 import { describeError } from '../error-chain.ts';
 import type { Logger } from '../logger.ts';
@@ -36,7 +36,7 @@ function formatValue(value: unknown): string {
 /** Returns ` key=value …` of the fields, without the component. */
 export const formatFields = (fields: object): string =>
   Object.entries(fields)
-    .filter(([key, value]) => value !== undefined && key !== 'component')
+    .filter(([key, value]) => value !== undefined && key !== 'component' && key !== 'caller')
     .map(([key, value]) => ` ${key}=${formatValue(value)}`)
     .join('');
 
@@ -50,7 +50,8 @@ export function createTextLogger(
   const component = 'component' in fields ? String(fields.component) : 'agent';
   const own = formatFields(fields);
   const log = (severity: Severity) => (more: object, message: string) => {
-    const head = options.skipHeaders ? '' : header(severity, options.now(), options.pid, component);
+    const place = 'caller' in more ? String(more.caller) : component;
+    const head = options.skipHeaders ? '' : header(severity, options.now(), options.pid, place);
     write(`${head}${JSON.stringify(message)}${formatFields(more)}${own}\n`, severity);
   };
   const info = log('I');

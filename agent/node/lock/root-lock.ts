@@ -1,11 +1,8 @@
 /** Lock of the root directory: two agents on one root would remove each other's objects. */
 import { chmod, type FileHandle, open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import koffi from 'koffi';
 import { createDir } from '#api/kit/files/create-dir.ts';
-
-const LOCK_EX = 2;
-const LOCK_NB = 4;
+import { tryLock } from './flock.ts';
 
 /** Another agent holds the lock. */
 export class RootLockedError extends Error {
@@ -29,10 +26,7 @@ export async function lockRoot(rootDir: string): Promise<FileHandle> {
   await shut(rootDir);
   const path = join(rootDir, 'agent.lock');
   const file = await open(path, 'a', 0o600);
-  const flock: (fd: number, operation: number) => number = koffi
-    .load('libc.so.6')
-    .func('int flock(int, int)');
-  if (flock(file.fd, LOCK_EX | LOCK_NB) === 0) return file;
+  if (tryLock(file.fd)) return file;
   await file.close();
   throw new RootLockedError(path);
 }
