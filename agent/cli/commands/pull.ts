@@ -43,6 +43,7 @@ async function pullImage(
       registryBurst: 1,
       imageCredentialProviderConfig: setting('imageCredentialProviderConfig'),
       imageCredentialProviderBinDir: setting('imageCredentialProviderBinDir'),
+      credentialProviders: !setting('featureGates').includes('"NodeAgentCredentialProviders":false'),
     },
   );
   await using _ = startProgress(context, `pulling ${image}`);
