@@ -45,7 +45,7 @@ export function kindOfValue(value: CelValue): ValueKind | 'error' {
 }
 
 /** Size of a value for its costs. */
-export function sizeOfValue(value: CelValue): number {
+function sizeOfValue(value: CelValue): number {
   if (typeof value === 'string' || value instanceof Uint8Array || value instanceof CelList)
     return value.length;
   return value !== null && isMap(value) ? value.size : 1;
