@@ -1,5 +1,5 @@
 /** Formats the fields of a type for `nodeagent explain`. Pure. */
-import { nearest } from '#api/kit/suggest.ts';
+import { nearest } from '#api/kit/text/suggest.ts';
 import { isRequired, type JsonField, jsonFields, shapeOf, type TypeName } from '#api/schema/registry.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { formatTable } from './table.ts';
