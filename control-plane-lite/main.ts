@@ -17,7 +17,6 @@ import { advertisedAddress, kubernetesServiceAddress, namesOf, urlOf } from './i
 import { writeAdminPlatconfig } from './identity/files.ts';
 import { keepIdentity, type LiveIdentity } from './identity/keeper.ts';
 import { keysDirOf } from './identity/keys-dir.ts';
-import { withCallMetrics } from './store/call-metrics.ts';
 import { createCompactor } from './store/compactor.ts';
 import type { Store } from './store/contract.ts';
 import { type Aggregation, createAggregation } from './wiring/aggregation.ts';
@@ -33,6 +32,7 @@ import { startScheduler } from './wiring/scheduler.ts';
 import { createServer, type Server } from './wiring/server.ts';
 import { startServerIdentity } from './wiring/server-identity.ts';
 import { openStore, storeName } from './wiring/store.ts';
+import { withCallMetrics } from './wiring/store-metrics.ts';
 
 export interface RunningServer {
   readonly url: string;

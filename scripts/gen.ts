@@ -3,6 +3,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { renderCliReference } from '#agent/cli/reference.ts';
 import { renderServerFlagsPage } from '#plane/config/docs.ts';
 import { renderControllersPage } from '#plane/controllers/docs.ts';
 import { renderVolumesPage } from '#volumes/sources/docs.ts';
@@ -57,7 +58,8 @@ function controllerFile(name: string): string {
   return found;
 }
 
-const pages = (): readonly GeneratedFile[] => [
+const pages = async (): Promise<readonly GeneratedFile[]> => [
+  { path: 'docs/cli.md', text: await renderCliReference() },
   { path: 'docs/server-flags.md', text: renderServerFlagsPage() },
   { path: 'docs/volumes.md', text: renderVolumesPage() },
   { path: 'docs/layers.md', text: renderLayersPage() },
@@ -70,12 +72,12 @@ Writes every generated source file from the tables.
   --check   compare only; fail if a file is out of date
 `;
 
-function main(): void {
+async function main(): Promise<void> {
   const { values } = readArguments('gen', USAGE, () =>
     parseArgs({ options: { check: { type: 'boolean' } } }),
   );
   const stale: string[] = [];
-  for (const file of [...apiTypeFiles(), ...protoFiles(), ...agentConfigFiles(), ...pages()]) {
+  for (const file of [...apiTypeFiles(), ...protoFiles(), ...agentConfigFiles(), ...(await pages())]) {
     const target = join(root, file.path);
     if (values.check === true) {
       if (!existsSync(target) || readFileSync(target, 'utf8') !== file.text) stale.push(file.path);
@@ -90,4 +92,4 @@ function main(): void {
   }
 }
 
-main();
+await main();

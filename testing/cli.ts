@@ -17,9 +17,13 @@ export interface Ended {
 export type CliProcess = ChildProcess & { readonly ended: Promise<Ended> };
 
 /** Starts a command that talks to the agent. */
-export function startCli(agent: TestAgent, args: readonly string[]): CliProcess {
+export function startCli(
+  agent: TestAgent,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): CliProcess {
   const child = spawn(process.execPath, [CLI, ...args], {
-    env: { ...process.env, ...COMPILE_CACHE, NODEAGENT_SOCKET: agent.socket },
+    env: { ...process.env, ...COMPILE_CACHE, NODEAGENT_SOCKET: agent.socket, ...env },
     cwd: agent.folder,
   });
   const ended = Promise.all([once(child, 'close'), readAll(child.stdout), readAll(child.stderr)]).then(
@@ -33,8 +37,9 @@ export function runCli(
   agent: TestAgent,
   args: readonly string[],
   input: string | Uint8Array = '',
+  env: Readonly<Record<string, string>> = {},
 ): Promise<Ended> {
-  const child = startCli(agent, args);
+  const child = startCli(agent, args, env);
   // A command that reads no input may have exited already.
   child.stdin?.on('error', () => undefined);
   child.stdin?.end(input);

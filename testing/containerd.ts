@@ -2,6 +2,7 @@
  *  `inject('criEndpoint')`, see containerd-setup.ts. */
 import { execFile } from 'node:child_process';
 import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type ManagedContainerd, startManagedContainerd } from '#agent/runtime/managed/containerd.ts';
 import type { ImageArchive } from '#agent/runtime/managed/image-archive.ts';
@@ -32,6 +33,8 @@ export interface TestContainerdOptions {
   readonly log?: Logger;
   /** Size in MiB of a private disk in memory for images and containers. The machine's disk by default. */
   readonly diskMiB?: number;
+  /** Serves registry settings from the directory `certs.d` of its folder. */
+  readonly registries?: boolean;
 }
 
 /** The purge unmounts it together with the mounts inside. */
@@ -50,6 +53,7 @@ export async function startTestContainerd(options: TestContainerdOptions = {}): 
     ...location,
     log,
     restart: options.restart ?? true,
+    ...(options.registries === true ? { registryDir: join(folder, 'certs.d') } : {}),
   };
   if (options.diskMiB !== undefined) await mountDisk(managed.rootDir, options.diskMiB);
   const containerd = await startManagedContainerd(managed);

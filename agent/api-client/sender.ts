@@ -5,7 +5,7 @@ import type { Dispatcher } from 'undici';
 import { impersonationHeaders } from '#api/client-config/impersonation.ts';
 import type { ResolvedClientConfig } from '#api/client-config/resolve.ts';
 import { asError } from '#api/kit/errno.ts';
-import { trimEnd } from '#api/kit/trim-end.ts';
+import { trimEnd } from '#api/kit/text/trim-end.ts';
 import type { ApiProtobuf } from '#api/protobuf/api-protobuf.ts';
 import { type CredentialDeps, createCredentials } from './credentials/create-credentials.ts';
 import { type Credential, isSameCredential } from './credentials/credentials.ts';

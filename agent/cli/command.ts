@@ -3,7 +3,7 @@
 import { type Arguments, type OptionTable, parseArguments } from './args/arguments.ts';
 import type { LocalApi } from './client/api-client.ts';
 import type { CliContext } from './context.ts';
-import { renderHelp } from './help.ts';
+import { type HelpFacts, renderHelp } from './help.ts';
 
 export interface CommandSpec<Table extends OptionTable> {
   readonly name: string;
@@ -27,6 +27,8 @@ export interface CommandContext extends CliContext {
 
 export interface Command {
   readonly name: string;
+  /** Options, usage and examples, for help, completion and the reference. */
+  readonly help: HelpFacts;
   run(argv: readonly string[], context: CliContext): Promise<number>;
 }
 
@@ -44,12 +46,14 @@ const COMMON_OPTIONS = {
 
 export function defineCommand<const Table extends OptionTable>(spec: CommandSpec<Table>): Command {
   const options = { ...spec.options, ...COMMON_OPTIONS };
+  const help: HelpFacts = { ...spec, options };
   return {
     name: spec.name,
+    help,
     async run(argv, context) {
       const args = parseArguments(argv, options, spec.hint);
       if (args.has('help')) {
-        await context.out.write(renderHelp({ ...spec, options }));
+        await context.out.write(renderHelp(help));
         return 0;
       }
       return spec.run(args, { ...context, api: context.connect(socketOf(args, context)) });

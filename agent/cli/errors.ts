@@ -30,3 +30,14 @@ export class InterruptedError extends Error {
 
 /** Formats an error and its causes on one line; skips a cause whose text is already contained. */
 export const errorText = (error: Error): string => describeError(error);
+
+/** A failure with another exit code than 1. */
+export class ExitError extends Error {
+  readonly exitCode: number;
+
+  constructor(exitCode: number, cause: Error) {
+    super(cause.message, { cause });
+    this.name = 'ExitError';
+    this.exitCode = exitCode;
+  }
+}

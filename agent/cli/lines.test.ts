@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { readJsonLines, readLines } from './client/json-lines.ts';
-import { formatRejection, shownIdentity } from './commands/apply.ts';
+import { formatRejection, shownIdentity } from './manifests/apply-text.ts';
 import { formatProblems } from './views/problem-lines.ts';
 
 async function* chunksOf(...texts: readonly (string | Uint8Array)[]): AsyncGenerator<Uint8Array> {

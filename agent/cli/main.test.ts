@@ -75,7 +75,7 @@ describe('runCommand', () => {
 
   test.each<[string[], RegExp]>([
     [['pps'], /unknown command "pps"; did you mean ps\?\nsee: nodeagent help\n/],
-    [['logs'], /logs requires one POD.*\nsee: nodeagent logs --help\n/],
+    [['logs'], /logs requires one POD or -l SELECTOR.*\nsee: nodeagent logs --help\n/],
     [['ps', 'web'], /ps takes no arguments/],
     [['ps', '-o', 'xml'], /--output: invalid value "xml": must be one of wide, json, yaml, name/],
     [['get', 'podz'], /"podz" is not a resource type; did you mean pods\?/],
@@ -84,6 +84,15 @@ describe('runCommand', () => {
     [['logs', 'web', '--since', '5m', '--since-time', 'x'], /use either --since or --since-time/],
     [['delete', 'pod', 'web', '--now', '--grace-period', '3'], /use either --now or --grace-period/],
     [['apply'], /apply needs -f FILE/],
+    [['exec', '-e', 'A B', 'web', '--', 'ls'], /--env: invalid value "A B": must be NAME=VALUE/],
+    [['exec', '-d', '-i', 'web', '--', 'ls'], /use either --detach or --stdin/],
+    [['port-forward', '--address', 'host', 'web', '80'], /--address: invalid value "host"/],
+    [['cp', 'a', 'b'], /exactly one side must be POD:PATH/],
+    [['cp', 'web:/a', 'db:/b'], /exactly one side must be POD:PATH/],
+    [['get', 'pods', '-o', 'go-template={{.}}'], /Go templates are not supported; use jsonpath/],
+    [['get', 'pods', 'web', '-l', 'a=b'], /use either names or a selector/],
+    [['delete', 'pods', 'web', '-l', 'a=b'], /requires types without names/],
+    [['wait', 'pods'], /wait requires --for=CONDITION/],
   ])('exits with 2 and reports why: %j', async (argv, message) => {
     const { context, heard } = createContext(responding(() => Promise.resolve({ items: [] })));
     expect(await runCommand(argv, context)).toBe(2);

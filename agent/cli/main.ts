@@ -3,9 +3,9 @@
 import { asError, hasCode } from '#api/kit/errno.ts';
 import { AgentUnreachableError } from './client/api-client.ts';
 import { type CommandEntry } from './command.ts';
-import { COMMANDS } from './commands.ts';
+import { COMMAND_GROUPS, COMMANDS } from './commands.ts';
 import type { CliContext } from './context.ts';
-import { errorText, InterruptedError, UsageError } from './errors.ts';
+import { ExitError, errorText, InterruptedError, UsageError } from './errors.ts';
 import { renderOverview } from './overview.ts';
 import { printable } from './views/table.ts';
 
@@ -33,17 +33,22 @@ async function dispatch(name: string, argv: readonly string[], context: CliConte
   const [topic] = argv;
   if (name === 'help' && topic !== undefined) return dispatch(topic, ['--help'], context);
   if (name === 'help') {
-    await context.out.write(renderOverview(COMMANDS));
+    await context.out.write(renderOverview(COMMAND_GROUPS));
     return 0;
   }
   const { command } = await (await findCommand(name)).load();
   return command.run(argv, context);
 }
 
+/** Commands for scripts, which the help does not list. */
+const HIDDEN: readonly CommandEntry[] = [
+  { name: 'complete', summary: 'complete a command line', load: () => import('./complete.ts') },
+];
+
 async function findCommand(name: string): Promise<CommandEntry> {
-  const found = COMMANDS.find((entry) => entry.name === name);
+  const found = [...COMMANDS, ...HIDDEN].find((entry) => entry.name === name);
   if (found !== undefined) return found;
-  const { suggestion } = await import('#api/kit/suggest.ts');
+  const { suggestion } = await import('#api/kit/text/suggest.ts');
   const names = COMMANDS.map((entry) => entry.name);
   throw new UsageError(`unknown command ${JSON.stringify(name)}${suggestion(name, names)}`);
 }
@@ -56,8 +61,10 @@ async function reportFailure(name: string, error: Error, { err, signal }: CliCon
   const known = COMMANDS.some((entry) => entry.name === name);
   const pointer = isUsage ? `see: nodeagent ${known ? `${name} --help` : 'help'}\n` : '';
   // The message says what to do; the error text of the system would only distract.
-  const text = error instanceof AgentUnreachableError ? error.message : errorText(error);
+  const shown = error instanceof ExitError && error.cause instanceof Error ? error.cause : error;
+  const text = shown instanceof AgentUnreachableError ? shown.message : errorText(shown);
   // The text may contain output of a container.
   await err.write(`nodeagent: ${text.split('\n').map(printable).join('\n')}\n${pointer}`);
+  if (error instanceof ExitError) return error.exitCode;
   return isUsage ? MISUSED : FAILED;
 }

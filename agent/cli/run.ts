@@ -11,7 +11,7 @@ export async function runDaemon(argv: readonly string[]): Promise<number> {
   const loaded = await loadConfig(flags, { readFile, cwd: process.cwd() });
   switch (loaded.kind) {
     case 'help':
-      await printHelp(loaded.text);
+      await printHelp(argv[0] === 'run' ? loaded.text : undefined);
       return 0;
     case 'version':
       process.stdout.write(versionText(loaded.raw));
@@ -30,10 +30,15 @@ export async function runDaemon(argv: readonly string[]): Promise<number> {
   }
 }
 
-async function printHelp(flags: string): Promise<void> {
-  const [{ COMMANDS }, { renderOverview }] = await Promise.all([
+/** Prints the flags of the agent, or the commands without them: flags fill many pages. */
+async function printHelp(flags: string | undefined): Promise<void> {
+  if (flags !== undefined) {
+    process.stdout.write(`${flags}\n`);
+    return;
+  }
+  const [{ COMMAND_GROUPS }, { renderOverview }] = await Promise.all([
     import('./commands.ts'),
     import('./overview.ts'),
   ]);
-  process.stdout.write(`${renderOverview(COMMANDS)}\n${flags}\n`);
+  process.stdout.write(renderOverview(COMMAND_GROUPS));
 }

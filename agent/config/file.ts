@@ -2,7 +2,7 @@
  *  Source: configuration file, document 3 §4.3; `data/nodeagent-config.json`. */
 import { dirname, isAbsolute, resolve } from 'node:path';
 import { parseDocuments } from '#api/codec/documents.ts';
-import { nearest } from '#api/kit/suggest.ts';
+import { nearest } from '#api/kit/text/suggest.ts';
 import { canonicalApiVersion, UPSTREAM_CONFIG_KIND, VOCABULARIES } from '#api/vocabulary.ts';
 import { type ConfigError, placeError } from './errors.ts';
 import {

@@ -8,6 +8,8 @@ export interface ImageInventoryDeps {
   readonly runtime: Pick<RuntimeService, 'listContainers' | 'status'>;
   /** Image names in pods of this node, as spelled there. */
   readonly wanted: () => Iterable<string>;
+  /** Names of images that are retained in any case, besides those that the runtime pins. */
+  readonly pinned?: () => Promise<readonly string[]>;
 }
 
 /** An image with all its names. */
@@ -90,7 +92,10 @@ export async function readInventory(
     sandboxImage(deps, signal).catch(() => undefined),
   ]);
   const { containers } = await deps.runtime.listContainers({}, { signal });
-  const images = listed.images.map(namedImage);
+  const pinned = (await deps.pinned?.()) ?? [];
+  const images = listed.images
+    .map(namedImage)
+    .map((image) => (goesBy(image, pinned) ? { ...image, pinned: true } : image));
   const used = new Set([
     ...containers.flatMap(({ image, imageRef, imageId }) => [imageRef, imageId, image?.image ?? '']),
     ...deps.wanted(),

@@ -1,7 +1,7 @@
 /** Registry credentials, and matching them with images. Pure.
  *  Matching is that of upstream's registry configuration: host globs label by label, equal ports, path
  *  prefixes. */
-import { type GlobPart, matchesGlob } from '#api/kit/glob.ts';
+import { type GlobPart, matchesGlob } from '#api/kit/text/glob.ts';
 
 /** One login to a registry. Never logged, never part of an error. Has no server: matching is done here, and
  *  containerd ignores a login whose server is not spelled as a URL of exactly that host. */

@@ -1,7 +1,8 @@
 /** Helper commands of the units: `prepare` writes the containerd configuration, `load-images` imports the
- *  local images, `stop-pods` stops the pods when the machine shuts down, `remove-cgroups` removes their cgroups before the
+ *  local images and the archives of the administrator, `stop-pods` stops the pods when the machine shuts down, `remove-cgroups` removes their cgroups before the
  *  program is removed. */
 import { pino } from 'pino';
+import { importArchives } from '#agent/runtime/managed/archives.ts';
 import { buildLocalImages, importImages } from '#agent/runtime/managed/images.ts';
 import { containerdLayout } from '#agent/runtime/managed/layout.ts';
 import { PAUSE_IMAGE } from '#agent/runtime/managed/local-images.ts';
@@ -16,6 +17,7 @@ import { stopPods } from './stop-pods.ts';
 const log: Logger = pino({ base: null, level: 'info' });
 
 const { networkName, socketPath } = INSTALLED_CONTAINERD;
+const paths = installPaths();
 
 const COMMANDS: ReadonlyMap<string, () => Promise<unknown>> = new Map<string, () => Promise<unknown>>([
   [
@@ -27,14 +29,21 @@ const COMMANDS: ReadonlyMap<string, () => Promise<unknown>> = new Map<string, ()
         networkName,
         sandboxImage: PAUSE_IMAGE,
         systemdCgroup: false,
+        registryDir: paths.registries,
       }),
   ],
-  ['load-images', async () => importImages(await buildLocalImages(), { socketPath, log })],
+  [
+    'load-images',
+    async () => {
+      await importImages(await buildLocalImages(), { socketPath, log });
+      await importArchives({ folder: paths.images, recordPath: paths.pinned, socketPath, log });
+    },
+  ],
   [
     'remove-cgroups',
     () => {
       const say = (text: string): void => void process.stderr.write(`${text}\n`);
-      return removePodCgroups({ systemctl, say }, { note: installPaths().podsCgroupNote });
+      return removePodCgroups({ systemctl, say }, { note: paths.podsCgroupNote });
     },
   ],
   ['stop-pods', () => stopPods({ endpoint: `unix://${socketPath}`, log })],

@@ -1,5 +1,6 @@
 /** File locations of an installed nodeagent. The units in systemd/ use the same paths. */
 import { join } from 'node:path';
+import { PINNED_FILE } from '#agent/runtime/managed/pinned-images.ts';
 import type { ProgramSpec } from '#api/kit/install/program.ts';
 
 export const AGENT_PROGRAM: ProgramSpec = {
@@ -26,6 +27,12 @@ export interface InstallPaths {
   readonly config: string;
   readonly manifests: string;
   readonly defaults: string;
+  /** Archives that are imported when containerd starts. */
+  readonly images: string;
+  /** Record of the imported images, which image collection retains. */
+  readonly pinned: string;
+  /** Registry settings of containerd: a directory with `hosts.toml` for each registry. */
+  readonly registries: string;
   /** Directories that the agent and its containerd fill while they run. */
   readonly data: readonly string[];
   /** File in which the agent records the location of pod cgroups. */
@@ -62,6 +69,9 @@ export function installPaths(root = '/'): InstallPaths {
     config: at('/etc/nodeagent/config.yaml'),
     manifests: at('/etc/nodeagent/manifests'),
     defaults: at('/etc/default/nodeagent'),
+    images: at('/var/lib/nodeagent/images'),
+    pinned: at(`/var/lib/nodeagent/${PINNED_FILE}`),
+    registries: at('/etc/nodeagent/certs.d'),
     data: ['/var/lib/nodeagent', '/var/cache/nodeagent', '/run/nodeagent'].map(at),
     podsCgroupNote: at('/var/lib/nodeagent/pods-cgroup'),
     packetRulesNote: at('/var/lib/nodeagent/packet-rules'),

@@ -1,6 +1,6 @@
 /** Parsers for the arguments of a join: token, CA hash and address. Pure.
  *  Source: bootstrap tokens, document 2 §5.9 (1). */
-import { trimEnd } from '#api/kit/trim-end.ts';
+import { trimEnd } from '#api/kit/text/trim-end.ts';
 import { JoinError } from './errors.ts';
 
 export interface JoinToken {

@@ -1,31 +1,24 @@
 /** Routes of the local socket for the command line of the agent. Only root can open the socket. */
 
 import type { Event, Pod } from '#api/gen/core-v1.ts';
-import { type Int64, int64Of, parseInt64 } from '#api/kit/int64.ts';
 import type { LastingWait } from '#api/kit/waits.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { type EventFilter, matchesFilter } from '../events/recorder.ts';
 import type { PodEntry } from '../pods/slot.ts';
-import type { ApplyResult, DeleteRequest } from '../sources/applied/applied.ts';
-import type { ConfigObject, DesiredState } from '../sources/types.ts';
 import { type LogQuery, parseLogQuery } from './log-query.ts';
+import { type ManifestRouteDeps, manifestRoutes } from './manifest-routes.ts';
+import { type PodRuntimeRouteDeps, podRuntimeRoutes } from './pod-runtime.ts';
 import { podObject, sortPods } from './pod-view.ts';
 import type { Route, RouteRequest, RouteResult } from './routes.ts';
 import { type StreamRouteDeps, streamRoutes } from './stream-routes.ts';
 import { watchEvents, watchPods } from './watch.ts';
 
-export interface LocalApiDeps extends StreamRouteDeps {
+export interface LocalApiDeps extends StreamRouteDeps, ManifestRouteDeps, PodRuntimeRouteDeps {
   readonly pods: () => readonly PodEntry[];
   readonly findPod: (namespace: string, name: string) => PodEntry | undefined;
   /** Conditions that the agent is waiting for. */
   readonly waits: () => readonly LastingWait[];
   readonly events: (filter: EventFilter) => readonly Event[];
-  readonly objects: () => readonly ConfigObject[];
-  readonly desired: () => DesiredState;
-  readonly apply: (text: string) => Promise<readonly ApplyResult[]>;
-  /** Location of the manifest of another source that defines the object. */
-  readonly placeOf: (request: DeleteRequest) => string | undefined;
-  readonly remove: (request: DeleteRequest, gracePeriodSeconds: Int64 | undefined) => Promise<boolean>;
   /** Returns the bytes of a container log. @throws StatusError when there is no such log */
   readonly logs: (
     entry: PodEntry,
@@ -88,21 +81,7 @@ export function localApiRoutes(deps: LocalApiDeps): readonly Route[] {
         return stream(watchEvents({ list, onEvent: deps.onEvent, isWanted }, signal));
       },
     },
-    { method: 'GET', path: '/objects', handle: () => json({ items: deps.objects().map(withoutSecretData) }) },
-    {
-      method: 'GET',
-      path: '/manifests/problems',
-      handle: () => {
-        const { rejected, conflicts } = deps.desired();
-        return json({ rejected, conflicts });
-      },
-    },
-    {
-      method: 'POST',
-      path: '/apply',
-      handle: async ({ body }) => json({ results: await deps.apply(await body()) }),
-    },
-    { method: 'DELETE', path: '/:kind/:namespace/:name', handle: (request) => remove(deps, request) },
+    ...manifestRoutes(deps),
     {
       method: 'GET',
       path: '/containerLogs/:namespace/:name/:container',
@@ -121,6 +100,7 @@ export function localApiRoutes(deps: LocalApiDeps): readonly Route[] {
         return json(podObject(await deps.addEphemeralContainer(entryOf(request), text, request.signal)));
       },
     },
+    ...podRuntimeRoutes(deps, entryOf),
     { method: 'GET', path: '/config', handle: () => json({ settings: deps.settings() }) },
     { method: 'GET', path: '/stats/summary', handle: async () => json(await deps.summary()) },
     {
@@ -148,33 +128,4 @@ function eventFilter(query: URLSearchParams): EventFilter {
     return value === null ? {} : { [key]: value };
   };
   return { ...pick('kind'), ...pick('namespace'), ...pick('name'), ...pick('uid'), ...pick('reason') };
-}
-
-/** Secrets are listed by name; their content is not exposed. */
-function withoutSecretData(object: ConfigObject): object {
-  if (object.kind !== 'Secret') return object;
-  return { apiVersion: 'v1', kind: 'Secret', metadata: object.metadata, type: object.type };
-}
-
-async function remove(deps: LocalApiDeps, { params, query }: RouteRequest): Promise<RouteResult> {
-  const { kind = '', namespace = '', name = '' } = params;
-  const grace = query.get('gracePeriodSeconds');
-  const exact = grace === null ? undefined : parseInt64(grace);
-  if (grace !== null && (exact === undefined || exact < 0n)) {
-    throw new StatusError(
-      'BadRequest',
-      `gracePeriodSeconds: ${JSON.stringify(grace)} is not an integer number of seconds`,
-    );
-  }
-  const seconds = exact === undefined ? undefined : int64Of(exact);
-  const removed = await deps.remove({ kind, namespace, name }, seconds);
-  const place = removed ? undefined : deps.placeOf({ kind, namespace, name });
-  if (place !== undefined) {
-    const message = `it comes from ${place}, not from apply: remove it there`;
-    throw new StatusError('Conflict', message);
-  }
-  if (!removed) {
-    throw new StatusError('NotFound', `${kind} ${namespace}/${name} was not applied through this socket`);
-  }
-  return json({ removed: `${kind} ${namespace}/${name}` });
 }

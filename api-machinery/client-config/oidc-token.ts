@@ -3,7 +3,7 @@
 
 import { parseJsonText } from '../codec/json-text.ts';
 import { isObject } from '../kit/object.ts';
-import { trimEnd } from '../kit/trim-end.ts';
+import { trimEnd } from '../kit/text/trim-end.ts';
 import type { OidcSpec } from './oidc-spec.ts';
 
 /** An unusable response of the identity provider. Never quotes a token. */

@@ -3,7 +3,7 @@
 
 import { dirname, resolve } from 'node:path';
 import { asError } from '../kit/errno.ts';
-import { trimEnd } from '../kit/trim-end.ts';
+import { trimEnd } from '../kit/text/trim-end.ts';
 import type { FieldError } from '../meta/field-error.ts';
 import { parsePem } from '../pki/pem.ts';
 import { checkCluster, checkUser, readServer } from './check.ts';

@@ -1,6 +1,6 @@
 /** Durations in configuration syntax: `1m0s`, `100ms`, `1.5h`, `-2h3m`.
  *  Exact in nanoseconds within a signed 64-bit integer. */
-import { trimEnd } from '../kit/trim-end.ts';
+import { trimEnd } from '../kit/text/trim-end.ts';
 
 /** An invalid duration. */
 export class DurationError extends Error {

@@ -3,13 +3,14 @@ import { isObject } from '../kit/object.ts';
 import { type Operand, type PathFilter, type PathStep, parseSteps } from './json-path-parser.ts';
 
 export interface JsonPath {
-  /** Returns the values that match the path, evaluated lazily. */
-  find(value: unknown): Iterable<unknown>;
+  /** Returns the values that match the path, evaluated lazily.
+   *  @param visits limit of visited values; the search ends there */
+  find(value: unknown, visits?: number): Iterable<unknown>;
   /** The steps, for callers that allow only some. */
   readonly steps: readonly PathStep[];
 }
 
-/** Maximum number of values visited by one search: `..` in a large object must not delay others. */
+/** Default limit of values visited by one search: `..` in a large object must not delay others. */
 const MAX_VISITS = 20_000;
 
 /** Remaining visits of a search. */
@@ -121,7 +122,7 @@ function isOrdered(a: unknown, b: unknown, operator: '<' | '<=' | '>' | '>='): b
 /** @throws JsonPathError */
 export function parseJsonPath(text: string): JsonPath {
   const steps = parseSteps(text);
-  return { steps, find: (value) => walk(steps, 0, value, { left: MAX_VISITS }) };
+  return { steps, find: (value, visits = MAX_VISITS) => walk(steps, 0, value, { left: visits }) };
 }
 
 /** Returns the first value that matches the path; `undefined` if there is none. */

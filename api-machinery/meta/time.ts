@@ -1,6 +1,6 @@
 /** Points in time as RFC 3339 text: whole seconds (Time), microseconds (MicroTime), nanoseconds (logs, CRI).
  *  Inside the programs a time is Unix milliseconds (number) or Unix nanoseconds (bigint). */
-import { trimEnd } from '../kit/trim-end.ts';
+import { trimEnd } from '../kit/text/trim-end.ts';
 
 /** An invalid RFC 3339 time. */
 export class TimeError extends Error {

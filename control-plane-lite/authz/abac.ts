@@ -1,6 +1,6 @@
 /** Attribute-based access control: a request is allowed if one policy of a file matches it. Pure. Source:
  *  upstream's abac authorizer, release 1.24. */
-import { trimEnd } from '#api/kit/trim-end.ts';
+import { trimEnd } from '#api/kit/text/trim-end.ts';
 import type { UserInfo } from '../resources/contract.ts';
 import type { AbacPolicy } from './abac-policy.ts';
 import type { AuthorizationAttributes, Authorizer, Decision } from './contract.ts';

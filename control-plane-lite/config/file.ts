@@ -4,7 +4,7 @@ import { TextSyntaxError } from '#api/codec/limits.ts';
 import { parseYaml } from '#api/codec/yaml.ts';
 import { errorCode } from '#api/kit/errno.ts';
 import { isObject } from '#api/kit/object.ts';
-import { suggestion } from '#api/kit/suggest.ts';
+import { suggestion } from '#api/kit/text/suggest.ts';
 import { formatFieldError } from '#api/meta/field-error.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import type { Setting } from './groups/setting.ts';

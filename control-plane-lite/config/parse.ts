@@ -1,6 +1,6 @@
 /** Parses the command line to the configuration; reports every error at once, each with its flag. */
 import yargs, { type Argv, type Options } from 'yargs';
-import { suggestion } from '#api/kit/suggest.ts';
+import { suggestion } from '#api/kit/text/suggest.ts';
 import { formatFieldError } from '#api/meta/field-error.ts';
 import { effectText, noEffectWarnings, type SetInVain } from '#api/schema/effect.ts';
 import { checkGates, type GateSettings } from '#api/schema/feature-gates.ts';

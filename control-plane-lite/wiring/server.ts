@@ -32,7 +32,7 @@ import { descriptionRoutes } from './description.ts';
 import { createFlows, type Flows } from './flow-control.ts';
 import { healthChecks } from './health-checks.ts';
 import type { Nodes } from './nodes.ts';
-import { addObjectMetrics } from './object-metrics.ts';
+import { addObjectMetrics } from './store-metrics.ts';
 
 export interface Server {
   readonly api: ApiServer;

@@ -2,6 +2,10 @@
 import { parseWatchEvent } from '#agent/api-client/watch-events.ts';
 import { parseOomKill } from '#agent/cgroups/oom/kernel-message.ts';
 import { decideExecFailure } from '#agent/cli/commands/exec-failure.ts';
+import { splitWords } from '#agent/cli/completion/words.ts';
+import { parseHeader, parsePax } from '#agent/cli/containers/tar-header.ts';
+import { parseCustomColumns } from '#agent/cli/output/custom-columns.ts';
+import { parseTemplate, renderTemplate } from '#agent/cli/output/jsonpath-template.ts';
 import { printable } from '#agent/cli/views/table.ts';
 import { matchesRegistryKey, matchPatternError } from '#agent/images/credentials.ts';
 import { parseDockerConfig } from '#agent/images/docker-config.ts';
@@ -27,6 +31,14 @@ import { type Driver, STRING_PUMPS } from './driver.ts';
 
 const vocabulary = VOCABULARIES.kubernetes;
 const protobuf = createApiProtobuf(vocabulary);
+
+function tryParse(parse: () => unknown): unknown {
+  try {
+    return parse();
+  } catch (thrown) {
+    return thrown;
+  }
+}
 
 export const AGENT_DRIVERS: readonly Driver[] = [
   {
@@ -56,6 +68,45 @@ export const AGENT_DRIVERS: readonly Driver[] = [
     run: decideExecFailure,
     frames: [['exec: "', '": permission denied']],
     pumps: ['exec: "0": ', 'exec a: ', 'executable file `a', '": stat ', ': '],
+  },
+  {
+    name: 'templates of output',
+    covers: ['agent/cli/output/jsonpath-template.ts'],
+    run: (text) => renderTemplate(parseTemplate(text), { items: [{ a: 1 }, { a: 2 }] }),
+    frames: [
+      ['{"', '"}'],
+      ['{range .items[*]}', '{end}'],
+      ['{.', '}'],
+    ],
+    pumps: ['{', '}', '{.a}', '{"a"}', '{range .items[*]}', '{end}', '\\', '{range', ' '],
+    fairNs: 1000,
+    longest: 16_384,
+  },
+  {
+    name: 'headers of archives',
+    covers: ['agent/cli/containers/tar-header.ts'],
+    run: (text) => [
+      tryParse(() => parsePax(Buffer.from(text))),
+      tryParse(() => parseHeader(Buffer.from(text))),
+    ],
+    pumps: ['11 path=ab\n', '12 size=123\n', '\0', '5 a=\n', '= ', '99999 '],
+    fairNs: 600,
+  },
+  {
+    name: 'completed lines',
+    covers: ['agent/cli/completion/words.ts'],
+    run: splitWords,
+    pumps: [' ', 'a ', '"', "'", '\\', '" "'],
+    longest: 100_000,
+  },
+  {
+    name: 'columns of output',
+    covers: ['agent/cli/output/custom-columns.ts'],
+    run: parseCustomColumns,
+    frames: [['A:', '']],
+    pumps: ['A:.a,', '[', ']', ',', 'A:', '.a'],
+    fairNs: 1000,
+    longest: 16_384,
   },
   {
     name: 'kernel messages',

@@ -8,8 +8,8 @@ import { parseJsonInSteps } from '#api/codec/json-list.ts';
 import { readJsonSlices } from '#api/codec/json-slices.ts';
 import { parseJsonText } from '#api/codec/json-text.ts';
 import { hasLongNumber } from '#api/codec/long-numbers.ts';
-import { type GlobPart, matchesGlob } from '#api/kit/glob.ts';
-import { trimEnd } from '#api/kit/trim-end.ts';
+import { type GlobPart, matchesGlob } from '#api/kit/text/glob.ts';
+import { trimEnd } from '#api/kit/text/trim-end.ts';
 import { parseCron } from '#api/meta/cron.ts';
 import { parseDuration } from '#api/meta/duration.ts';
 import { formatFieldSelector, parseFieldSelector } from '#api/meta/field-selectors.ts';
@@ -329,13 +329,13 @@ export const API_DRIVERS: readonly Driver[] = [
   },
   {
     name: 'texts without an end',
-    covers: ['api-machinery/kit/trim-end.ts'],
+    covers: ['api-machinery/kit/text/trim-end.ts'],
     run: (text) => [trimEnd(text, '/'), trimEnd(text, '-.')],
     frames: [['', 'a']],
   },
   {
     name: 'globs',
-    covers: ['api-machinery/kit/glob.ts'],
+    covers: ['api-machinery/kit/text/glob.ts'],
     run: (text) => matchesGlob([...STARS, () => false], text),
     fairNs: 400,
   },

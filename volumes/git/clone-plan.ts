@@ -3,7 +3,7 @@
 
 import { posix } from 'node:path';
 import type { GitRepoVolumeSource } from '#api/gen/core-v1.ts';
-import { trimEnd } from '#api/kit/trim-end.ts';
+import { trimEnd } from '#api/kit/text/trim-end.ts';
 import { VolumeSetupError } from '../errors/setup-error.ts';
 
 /** A remote repository. */

@@ -6,7 +6,7 @@ import { hostname } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import type { StorageOSPersistentVolumeSource } from '#api/gen/core-v1.ts';
 import { errorCode } from '#api/kit/errno.ts';
-import { trimEnd } from '#api/kit/trim-end.ts';
+import { trimEnd } from '#api/kit/text/trim-end.ts';
 import type { DevicePlugin, DeviceServices } from '../contract/devices.ts';
 import type { SourcePlugin } from '../contract/source.ts';
 import type { UndoState } from '../contract/staging.ts';

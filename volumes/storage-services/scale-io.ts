@@ -2,7 +2,7 @@
  *  Source: upstream's client, release 1.24. */
 
 import { Buffer } from 'node:buffer';
-import { trimEnd } from '#api/kit/trim-end.ts';
+import { trimEnd } from '#api/kit/text/trim-end.ts';
 import { VolumeSetupError } from '../errors/setup-error.ts';
 import { elementsOf, type JsonResponse, memberOf, requestJson, textOf } from './json-client.ts';
 

@@ -1,6 +1,6 @@
 /** Parser for the arguments of a command, driven by its option table. Pure; throws only UsageErrors. */
 import { parseArgs } from 'node:util';
-import { nearest } from '#api/kit/suggest.ts';
+import { nearest } from '#api/kit/text/suggest.ts';
 import { UsageError } from '../errors.ts';
 
 export interface OptionSpec {

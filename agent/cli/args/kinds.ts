@@ -1,5 +1,5 @@
 /** Resource types that `get` supports. Pure. */
-import { nearest } from '#api/kit/suggest.ts';
+import { nearest } from '#api/kit/text/suggest.ts';
 import { parseKindName } from '../../sources/applied/applied.ts';
 import { UsageError } from '../errors.ts';
 

@@ -1,86 +1,78 @@
 /** `nodeagent apply` */
-import { isObject } from '#api/kit/object.ts';
-import { type FieldError, formatFieldError } from '#api/meta/field-error.ts';
-import { listMember, readFieldErrors, textMember } from '../client/responses.ts';
-import { type Command, type CommandContext, defineCommand } from '../command.ts';
+import { parseChoice } from '../args/arguments.ts';
+import { type Command, defineCommand } from '../command.ts';
 import { UsageError } from '../errors.ts';
-import { printable } from '../views/table.ts';
-import { type ManifestText, readManifests } from './manifest-files.ts';
+import { type ApplyMode, applyText } from '../manifests/apply-text.ts';
+import { nameKey } from '../manifests/objects.ts';
+import { prune } from '../manifests/prune.ts';
+import { MANIFEST_OPTIONS, readManifests, selectionOf } from '../manifests/read.ts';
+
+const DRY_RUNS = ['client', 'server', 'none'] as const;
 
 export const command: Command = defineCommand({
   name: 'apply',
   summary:
     'Creates or updates pods and configuration objects from manifests. They persist across restarts of the agent.',
-  usage: ['-f FILE|DIRECTORY|- [options]'],
+  usage: ['-f FILE|DIRECTORY|URL|- [options]'],
   options: {
-    filename: {
+    ...MANIFEST_OPTIONS,
+    'dry-run': {
       type: 'string',
-      short: 'f',
-      multiple: true,
-      value: 'FILE',
-      help: 'manifest file, directory, or - for standard input; may be repeated',
+      value: 'MODE',
+      help: 'client: only validate, without the agent; server: let the agent check, without changes',
     },
-    recursive: { type: 'boolean', short: 'R', help: 'process directories recursively' },
+    prune: {
+      type: 'boolean',
+      help: 'delete applied objects that the manifests do not contain; with -l or --all',
+    },
+    selector: {
+      type: 'string',
+      short: 'l',
+      value: 'SELECTOR',
+      help: 'with --prune: only objects with these labels',
+    },
+    all: { type: 'boolean', help: 'with --prune: all applied objects' },
   },
   examples: [
     ['apply -f web.yaml', 'one file, with one or more documents'],
     ['apply -f - < web.yaml', 'from standard input'],
+    ['apply -f https://example.com/web.yaml --dry-run=server', 'check a manifest of a web server'],
+    ['apply -f site --prune -l site=main', 'exactly the objects of a directory, among those with a label'],
   ],
   async run(args, context) {
-    const names = [...args.texts('filename'), ...args.positionals];
+    const selection = selectionOf(args, args.positionals);
     if (args.texts('filename').length === 0) throw new UsageError('apply needs -f FILE');
+    const mode = applyMode(args.text('dry-run'));
+    const pruned = args.has('prune') ? pruneSelector(args.text('selector'), args.has('all')) : undefined;
     let allGood = true;
-    for await (const manifest of readManifests(names, args.has('recursive'), context)) {
-      allGood = (await applyText(manifest, context)) && allGood;
+    const names = new Set<string>();
+    for await (const manifest of readManifests(selection, context)) {
+      const applied = await applyText(manifest, mode, context);
+      allGood = applied.allGood && allGood;
+      for (const name of applied.names) names.add(nameKey(name));
     }
-    return allGood ? 0 : 1;
+    if (pruned === undefined) return allGood ? 0 : 1;
+    if (!allGood) {
+      await context.err.write('nothing is pruned, since a manifest was rejected\n');
+      return 1;
+    }
+    await prune({ retained: names, selector: pruned.selector, mode }, context);
+    return 0;
   },
 });
 
-interface ShownResult {
-  readonly identity: string;
-  readonly document: string;
-  readonly outcome: string;
-  readonly errors: readonly FieldError[];
+function applyMode(text: string | undefined): ApplyMode {
+  const choice = text === undefined ? 'none' : parseChoice('--dry-run', text, DRY_RUNS);
+  return choice === 'none' ? 'apply' : choice;
 }
 
-/** @returns whether every document was applied */
-async function applyText(
-  { name, text }: ManifestText,
-  { api, out, err, signal }: CommandContext,
-): Promise<boolean> {
-  const response = await api.json({ method: 'POST', path: ['apply'], body: text, signal });
-  const results = listMember(response, 'results')
-    .filter(isObject)
-    .map((result) => ({
-      identity: textMember(result, 'identity'),
-      document: textMember(result, 'document'),
-      outcome: textMember(result, 'outcome'),
-      errors: readFieldErrors(result['errors']),
-    }));
-  if (results.length === 0) {
-    await err.write(`${printable(name)} contains no objects\n`);
-    return false;
+/** @throws UsageError */
+function pruneSelector(
+  selector: string | undefined,
+  all: boolean,
+): { readonly selector: string | undefined } {
+  if (all === (selector !== undefined)) {
+    throw new UsageError('--prune requires either -l SELECTOR or --all');
   }
-  for (const result of results) {
-    if (result.outcome === 'rejected') await err.write(formatRejection(name, result));
-    else await out.write(`${shownIdentity(result.identity)} ${result.outcome}\n`);
-  }
-  return results.every(({ outcome }) => outcome !== 'rejected');
-}
-
-/** Formats each error of a document on its own line. */
-export function formatRejection(name: string, { identity, document, errors }: ShownResult): string {
-  const lines = errors.map((error) => `  ${printable(formatFieldError(error))}\n`);
-  return `${printable(`${name}, document ${document}: ${identity} rejected`)}\n${lines.join('')}`;
-}
-
-/** Formats `Pod default/web` as `pod/web`; appends other namespaces: `pod/web in shop`. */
-export function shownIdentity(identity: string): string {
-  const [kind = '', name = ''] = identity.split(' ');
-  const parts = name.split('/');
-  const last = parts.at(-1) ?? '';
-  const namespace = parts.length > 1 ? parts[0] : undefined;
-  const place = namespace === undefined || namespace === 'default' ? '' : ` in ${namespace}`;
-  return printable(`${kind.toLowerCase()}/${last}${place}`);
+  return { selector };
 }

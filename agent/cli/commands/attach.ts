@@ -3,9 +3,9 @@ import type { Pod } from '#api/gen/core-v1.ts';
 import type { RemoteCommandResult } from '#cri/streaming/session.ts';
 import { fetchPods } from '../client/responses.ts';
 import { type Command, type CommandContext, defineCommand } from '../command.ts';
+import { chooseStreams, fetchSessionUrl, runSession, type SessionStreams } from '../containers/session.ts';
 import { UsageError } from '../errors.ts';
-import { findPod, parsePodName } from './find-pod.ts';
-import { chooseStreams, fetchSessionUrl, runSession, type SessionStreams } from './session.ts';
+import { findPod, parsePodName } from '../listing/find-pod.ts';
 
 export const command: Command = defineCommand({
   name: 'attach',

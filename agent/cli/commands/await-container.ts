@@ -2,7 +2,7 @@
 import type { ContainerState, Pod } from '#api/gen/core-v1.ts';
 import type { LocalApi } from '../client/api-client.ts';
 import { CommandError } from '../errors.ts';
-import { followPods } from './watch-pods.ts';
+import { followPods } from '../listing/watch-pods.ts';
 
 /** Waiting reasons on the way to running; any other waiting reason is a failure. */
 const STARTING: ReadonlySet<string> = new Set(['', 'ContainerCreating', 'PodInitializing']);

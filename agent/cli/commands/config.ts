@@ -6,8 +6,14 @@ import type { LocalApi } from '../client/api-client.ts';
 import { textMember } from '../client/responses.ts';
 import { type Command, socketOf } from '../command.ts';
 import { renderHelp } from '../help.ts';
+import {
+  AGENT_OPTIONS,
+  configOfFlags,
+  isOfAgent,
+  settingRows,
+  splitArguments,
+} from '../settings/agent-flags.ts';
 import { columnWidths, formatRow } from '../views/table.ts';
-import { AGENT_OPTIONS, configOfFlags, isOfAgent, settingRows, splitArguments } from './agent-flags.ts';
 
 const options = {
   changed: { type: 'boolean', help: 'omit settings at their default value' },
@@ -50,6 +56,7 @@ interface ShownSetting {
 
 export const command: Command = {
   name: 'config',
+  help: HELP,
   async run(argv, context) {
     const { own, flags } = splitArguments(argv);
     const args = parseArguments(own, options);

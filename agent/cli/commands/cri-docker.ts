@@ -2,25 +2,30 @@
 import { readFile } from 'node:fs/promises';
 import type { Command } from '../command.ts';
 import { UsageError } from '../errors.ts';
+import { type HelpFacts, renderHelp } from '../help.ts';
 
-const HELP = `nodeagent cri-docker: serves docker as a container runtime to any client of CRI, until it is interrupted
-
-usage: nodeagent cri-docker --socket=PATH [FLAGS OF THE AGENT…]
-
-  --socket=PATH   socket on which it serves
-  -h, --help      show this help
-
-Flags of the agent that apply: --root-dir, --hostname-override, --docker-endpoint, --pod-infra-container-image,
---image-pull-progress-deadline, --network-plugin, --network-plugin-mtu, --pod-cidr, --cni-bin-dir, --cni-conf-dir,
---cni-cache-dir and those of logs. Containers of another root directory are not touched.
-`;
+const HELP: HelpFacts = {
+  name: 'cri-docker',
+  summary:
+    'Serves docker as a container runtime to any client of CRI, until it is interrupted. Flags of the agent that apply:\n' +
+    '  --root-dir, --hostname-override, --docker-endpoint, --pod-infra-container-image, --image-pull-progress-deadline,\n' +
+    '  --network-plugin, --network-plugin-mtu, --pod-cidr, --cni-bin-dir, --cni-conf-dir, --cni-cache-dir and those of\n' +
+    '  logs. Containers of another root directory are not touched.',
+  usage: ['--socket=PATH [FLAGS OF THE AGENT…]'],
+  options: {
+    socket: { type: 'string', value: 'PATH', help: 'socket on which it serves' },
+    help: { type: 'boolean', short: 'h', help: 'show this help' },
+  },
+  examples: [],
+};
 const SOCKET = /^--socket=(.+)$/;
 
 export const command: Command = {
   name: 'cri-docker',
+  help: HELP,
   async run(argv, { out, err, cwd, clock, signal }) {
     if (argv.includes('--help') || argv.includes('-h')) {
-      await out.write(HELP);
+      await out.write(renderHelp(HELP));
       return 0;
     }
     const socket = argv.map((word) => SOCKET.exec(word)?.[1]).find((path) => path !== undefined);

@@ -4,11 +4,11 @@ import type { Arguments } from '../args/arguments.ts';
 import { ApiError } from '../client/api-client.ts';
 import { fetchPods } from '../client/responses.ts';
 import { type Command, type CommandContext, defineCommand } from '../command.ts';
+import { chooseStreams, type SessionStreams } from '../containers/session.ts';
 import { UsageError } from '../errors.ts';
+import { DEFAULT_NAMESPACE, findPod, parsePodName } from '../listing/find-pod.ts';
 import { attachTo } from './attach.ts';
 import { awaitEnd, awaitStart } from './await-container.ts';
-import { DEFAULT_NAMESPACE, findPod, parsePodName } from './find-pod.ts';
-import { chooseStreams, type SessionStreams } from './session.ts';
 
 const options = {
   image: { type: 'string', value: 'IMAGE', help: 'image of the container' },

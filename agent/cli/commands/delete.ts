@@ -5,22 +5,19 @@ import { ApiError } from '../client/api-client.ts';
 import { fetchPods } from '../client/responses.ts';
 import { type Command, type CommandContext, defineCommand } from '../command.ts';
 import { CommandError, UsageError } from '../errors.ts';
+import { findPod } from '../listing/find-pod.ts';
+import { followPods } from '../listing/watch-pods.ts';
+import type { ObjectName } from '../manifests/objects.ts';
+import { MANIFEST_OPTIONS, readManifests, selectionOf } from '../manifests/read.ts';
 import { podSource } from '../views/pod-rows.ts';
 import { printable } from '../views/table.ts';
-import { type ManifestTargets, manifestTargets, namedTargets, type ObjectName } from './delete-targets.ts';
-import { findPod } from './find-pod.ts';
-import { readManifests } from './manifest-files.ts';
-import { followPods } from './watch-pods.ts';
+import { type ManifestTargets, manifestTargets, namedTargets, selectedTargets } from './delete-targets.ts';
 
 const options = {
-  filename: {
-    type: 'string',
-    short: 'f',
-    multiple: true,
-    value: 'FILE',
-    help: 'objects of this manifest file, directory, or - for standard input',
-  },
-  recursive: { type: 'boolean', short: 'R', help: 'process directories recursively' },
+  ...MANIFEST_OPTIONS,
+  selector: { type: 'string', short: 'l', value: 'SELECTOR', help: 'applied objects with these labels' },
+  'field-selector': { type: 'string', value: 'SELECTOR', help: 'applied objects with these fields' },
+  all: { type: 'boolean', help: 'all applied objects of the types' },
   namespace: { type: 'string', short: 'n', value: 'NAME', help: 'namespace of the objects (default)' },
   'grace-period': {
     type: 'string',
@@ -37,11 +34,17 @@ type DeleteArguments = Arguments<keyof typeof options>;
 export const command: Command = defineCommand({
   name: 'delete',
   summary: 'Deletes pods and objects that were applied.',
-  usage: ['TYPE NAME… [options]', 'TYPE/NAME… [options]', '-f FILE|DIRECTORY|- [options]'],
+  usage: [
+    'TYPE NAME… [options]',
+    'TYPE/NAME… [options]',
+    'TYPE[,TYPE…] -l SELECTOR|--all [options]',
+    '-f FILE|DIRECTORY|URL|- [options]',
+  ],
   options,
   examples: [
     ['delete pod web', 'end a pod'],
     ['delete -f web.yaml --wait', 'delete every object of a manifest and wait for it'],
+    ['delete pods,configmaps -l app=web', 'the applied objects with a label'],
     ['delete pod/web --grace-period 5', 'with a grace period of five seconds'],
   ],
   async run(args, context) {
@@ -49,8 +52,8 @@ export const command: Command = defineCommand({
     const names = args.texts('filename');
     const { targets, nameless } =
       names.length > 0
-        ? await fileTargets(args, names, context)
-        : { targets: namedTargets(args.positionals, args.text('namespace')), nameless: [] };
+        ? await fileTargets(args, context)
+        : { targets: await operandTargets(args, context), nameless: [] };
     const waits = args.has('wait') ? await podUIDs(targets, context) : new Set<string>();
     let allGood = nameless.length === 0;
     for (const place of nameless) await context.err.write(`${printable(place)}: identifies no object\n`);
@@ -68,16 +71,31 @@ function gracePeriod(args: DeleteArguments): number | undefined {
   return 1;
 }
 
-/** Collects the targets of all files. @throws UsageError, CommandError */
-async function fileTargets(
+/** @throws UsageError */
+async function operandTargets(
   args: DeleteArguments,
-  names: readonly string[],
-  context: CommandContext,
-): Promise<ManifestTargets> {
-  if (args.positionals.length > 0) throw new UsageError('use either -f FILE or TYPE and NAME');
+  { api, signal, out }: CommandContext,
+): Promise<readonly ObjectName[]> {
+  const namespace = args.text('namespace');
+  const labels = args.text('selector');
+  const fields = args.text('field-selector');
+  const isSelective = labels !== undefined || fields !== undefined;
+  if (!isSelective && !args.has('all')) return namedTargets(args.positionals, namespace);
+  if (isSelective && args.has('all')) throw new UsageError('use either --all or a selector');
+  const selected = await selectedTargets(api, args.positionals, { namespace, labels, fields }, signal);
+  if (selected.length === 0) await out.write('nothing applied is selected\n');
+  return selected;
+}
+
+/** Collects the targets of all files. @throws UsageError, CommandError */
+async function fileTargets(args: DeleteArguments, context: CommandContext): Promise<ManifestTargets> {
+  const isSelective = args.text('selector') !== undefined || args.text('field-selector') !== undefined;
+  if (args.positionals.length > 0 || isSelective || args.has('all')) {
+    throw new UsageError('use either -f FILE or TYPE and NAME');
+  }
   const targets: ObjectName[] = [];
   const nameless: string[] = [];
-  for await (const manifest of readManifests(names, args.has('recursive'), context)) {
+  for await (const manifest of readManifests(selectionOf(args), context)) {
     const found = await manifestTargets(manifest, context.signal);
     targets.push(...found.targets);
     nameless.push(...found.nameless);
@@ -98,7 +116,7 @@ async function deleteOne(
   const { kind, namespace, name } = target;
   const query = kind === 'Pod' && grace !== undefined ? { gracePeriodSeconds: String(grace) } : {};
   try {
-    await api.json({ method: 'DELETE', path: [kind, namespace, name], query, signal });
+    await api.json({ method: 'DELETE', path: [kind, namespace || '-', name], query, signal });
     await out.write(`${shown(target)} deleted\n`);
     return true;
   } catch (thrown) {

@@ -4,8 +4,8 @@ import { parseKind } from '../args/kinds.ts';
 import { fetchEvents, fetchPods } from '../client/responses.ts';
 import { type Command, defineCommand } from '../command.ts';
 import { UsageError } from '../errors.ts';
+import { findPod, parsePodName } from '../listing/find-pod.ts';
 import { describePod } from '../views/describe-pod.ts';
-import { findPod, parsePodName } from './find-pod.ts';
 
 export const command: Command = defineCommand({
   name: 'describe',

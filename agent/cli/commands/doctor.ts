@@ -14,9 +14,17 @@ import { fetchWaits, textMember } from '../client/responses.ts';
 import { type Command, socketOf } from '../command.ts';
 import type { CliContext } from '../context.ts';
 import { renderHelp } from '../help.ts';
+import { cellPainter } from '../output/colors.ts';
+import {
+  AGENT_OPTIONS,
+  configOfFlags,
+  isOfAgent,
+  plainText,
+  settingRows,
+  splitArguments,
+} from '../settings/agent-flags.ts';
 import { findingsText } from '../views/doctor-view.ts';
 import { printable } from '../views/table.ts';
-import { AGENT_OPTIONS, configOfFlags, isOfAgent, settingRows, splitArguments } from './agent-flags.ts';
 
 const options = {
   output: { type: 'string', short: 'o', value: 'FORMAT', help: 'json' },
@@ -45,6 +53,7 @@ type SettingTexts = ReadonlyMap<string, string>;
 
 export const command: Command = {
   name: 'doctor',
+  help: HELP,
   async run(argv, context) {
     const { own, flags } = splitArguments(argv);
     const args = parseArguments(own, options);
@@ -60,7 +69,9 @@ export const command: Command = {
     if (known.settings === undefined) return 1;
     const findings = await runChecks(known.agent, readSettings(known.settings), context);
     await context.out.write(
-      format === 'json' ? `${JSON.stringify({ findings }, undefined, 2)}\n` : findingsText(findings),
+      format === 'json'
+        ? `${JSON.stringify({ findings }, undefined, 2)}\n`
+        : findingsText(findings, cellPainter(context)),
     );
     return isSound(findings) ? 0 : 1;
   },
@@ -123,13 +134,6 @@ async function settingsOfFlags(
 ): Promise<SettingTexts | undefined> {
   const found = await configOfFlags(flags, context);
   return found === undefined ? undefined : new Map(found.settings.map(({ key, value }) => [key, value]));
-}
-
-/** Removes the quotes with which settings are displayed. */
-function plainText(shown: string): string {
-  if (!shown.startsWith('"')) return shown;
-  const value: unknown = JSON.parse(shown);
-  return typeof value === 'string' ? value : shown;
 }
 
 /** Returns the enabled feature gates. @param shown as JSON; empty or not an object: the defaults */

@@ -1,17 +1,16 @@
 /** `nodeagent events` */
 
-import type { Event } from '#api/gen/core-v1.ts';
-import { isObject } from '#api/kit/object.ts';
-import { readJsonLines } from '../client/json-lines.ts';
-import { type EventQuery, fetchEvents, fetchPods, readEvent } from '../client/responses.ts';
+import { type EventQuery, fetchEvents, fetchPods } from '../client/responses.ts';
 import { type Command, type CommandContext, defineCommand } from '../command.ts';
 import { UsageError } from '../errors.ts';
+import { findPod, parsePodName } from '../listing/find-pod.ts';
+import { followEvents, printEventTable } from '../listing/watch-events.ts';
+import { cellPainter } from '../output/colors.ts';
+import { OUTPUT_HELP, parseOutputFormat } from '../output/output-format.ts';
+import { printObjects } from '../output/print.ts';
+import { createSelector } from '../output/select.ts';
 import { EVENT_HEADINGS, eventRow } from '../views/event-rows.ts';
-import { columnWidths, formatRow, formatTable } from '../views/table.ts';
-import { findPod, parsePodName } from './find-pod.ts';
-
-/** Default column widths for rows that are printed one by one. */
-const USUAL_ROW = ['10m30s', 'Warning', 'FailedCreatePodSandBox', 'Pod/a-pod-of-usual-length'];
+import { formatTable } from '../views/table.ts';
 
 export const command: Command = defineCommand({
   name: 'events',
@@ -20,7 +19,14 @@ export const command: Command = defineCommand({
   options: {
     for: { type: 'string', value: 'POD', help: 'only events of this pod' },
     namespace: { type: 'string', short: 'n', value: 'NAME', help: 'only events of this namespace' },
+    'field-selector': {
+      type: 'string',
+      value: 'SELECTOR',
+      help: 'only events with these fields: type=Warning,reason=Failed',
+    },
+    output: { type: 'string', short: 'o', value: 'FORMAT', help: OUTPUT_HELP },
     watch: { type: 'boolean', short: 'w', help: 'follow new events' },
+    'no-headers': { type: 'boolean', help: 'omit the headings' },
   },
   examples: [
     ['events', 'list the events of all pods'],
@@ -29,13 +35,27 @@ export const command: Command = defineCommand({
   async run(args, context) {
     if (args.positionals.length > 0) throw new UsageError('events takes no arguments; use --for POD');
     const query = await eventQuery(args.text('for'), args.text('namespace'), context);
+    const format = parseOutputFormat(args.text('output'));
+    const isSelected = createSelector('Event', { labels: undefined, fields: args.text('field-selector') });
+    const { out, api, clock } = context;
+    const headings = !args.has('no-headers');
     if (args.has('watch')) {
-      await watchEvents(query, context);
+      const events = followEvents(context, query, isSelected);
+      if (format.kind === 'table') await printEventTable(context, events, headings);
+      else
+        for await (const event of events)
+          await printObjects(out, format, [event], { single: true, headings });
       return 0;
     }
-    const { out, api, clock } = context;
-    const rows = (await fetchEvents(api, query)).map((event) => eventRow(event, clock.now()));
-    await out.write(rows.length === 0 ? 'no events\n' : formatTable(EVENT_HEADINGS, rows));
+    const found = (await fetchEvents(api, query)).filter(isSelected);
+    if (format.kind !== 'table') {
+      await printObjects(out, format, found, { single: false, headings });
+      return 0;
+    }
+    const rows = found.map((event) => eventRow(event, clock.now()));
+    const table = formatTable(EVENT_HEADINGS, rows, cellPainter(context));
+    if (rows.length === 0) await out.write('no events\n');
+    else await out.write(headings ? table : table.slice(table.indexOf('\n') + 1));
     return 0;
   },
 });
@@ -59,15 +79,5 @@ function nameOrItself(find: () => string | undefined, name: string): string {
     return find() ?? name;
   } catch {
     return name;
-  }
-}
-
-async function watchEvents(query: EventQuery, { api, out, clock, signal }: CommandContext): Promise<void> {
-  const widths = columnWidths([EVENT_HEADINGS, USUAL_ROW]);
-  await out.write(formatRow(EVENT_HEADINGS, widths));
-  const stream = await api.stream({ path: ['events'], query: { ...query, watch: 'true' }, signal });
-  for await (const value of readJsonLines(stream)) {
-    const event: Event | undefined = isObject(value) ? readEvent(value['object']) : undefined;
-    if (event !== undefined) await out.write(formatRow(eventRow(event, clock.now()), widths));
   }
 }

@@ -5,11 +5,50 @@ import type { Logger } from '#api/kit/logger.ts';
 import type { Command } from '../command.ts';
 import type { Output } from '../context.ts';
 import { UsageError } from '../errors.ts';
+import type { HelpFacts } from '../help.ts';
 import { printable } from '../views/table.ts';
+
+const ROOT = {
+  type: 'string',
+  value: 'DIR',
+  help: 'work below this directory; start and stop nothing',
+} as const;
+const HELP_OPTION = { type: 'boolean', short: 'h', help: 'show this help' } as const;
+
+const HELPS: Readonly<Record<'install' | 'uninstall', HelpFacts>> = {
+  install: {
+    name: 'install',
+    summary: 'Installs nodeagent as a systemd service and starts it.',
+    usage: ['[options]'],
+    options: {
+      root: ROOT,
+      'container-runtime-endpoint': {
+        type: 'string',
+        value: 'unix:///…',
+        help: 'use this runtime instead of a private containerd',
+      },
+      'no-start': { type: 'boolean', help: 'install without starting' },
+      help: HELP_OPTION,
+    },
+    examples: [['install', 'install or upgrade']],
+  },
+  uninstall: {
+    name: 'uninstall',
+    summary: 'Stops the agent and its pods and removes the installed files.',
+    usage: ['[options]'],
+    options: {
+      root: ROOT,
+      purge: { type: 'boolean', help: 'also remove configuration, manifests, images and data' },
+      help: HELP_OPTION,
+    },
+    examples: [['uninstall --purge', 'remove everything']],
+  },
+};
 
 export function installCommand(name: 'install' | 'uninstall'): Command {
   return {
     name,
+    help: HELPS[name],
     async run(argv, { out, err }) {
       const { runInstallCommand } = await import('#agent/install/main.ts');
       const lines: Promise<void>[] = [];

@@ -77,6 +77,7 @@ const DEFAULT_TIMEOUT = '5m';
 
 export const command: Command = {
   name: 'join',
+  help: HELP,
   async run(argv, context) {
     const args = parseArguments(argv, OPTIONS);
     if (args.has('help')) {

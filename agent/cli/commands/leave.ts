@@ -24,6 +24,7 @@ const HELP = {
 
 export const command: Command = {
   name: 'leave',
+  help: HELP,
   async run(argv, { out, cwd }) {
     const args = parseArguments(argv, OPTIONS);
     if (args.has('help')) {

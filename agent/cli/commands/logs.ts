@@ -2,12 +2,16 @@
 import type { Pod } from '#api/gen/core-v1.ts';
 import { type Arguments, parseCount } from '../args/arguments.ts';
 import { parseSeconds } from '../args/duration.ts';
-import type { ApiRequest } from '../client/api-client.ts';
+import type { ApiRequest, LocalApi } from '../client/api-client.ts';
 import { readLines } from '../client/json-lines.ts';
 import { fetchPods } from '../client/responses.ts';
 import { type Command, type CommandContext, defineCommand } from '../command.ts';
-import { UsageError } from '../errors.ts';
-import { findPod, parsePodName } from './find-pod.ts';
+import { CommandError, UsageError } from '../errors.ts';
+import { findPod, parsePodName } from '../listing/find-pod.ts';
+import { createSelector } from '../output/select.ts';
+
+/** Each followed log is a connection to the agent. */
+const DEFAULT_FOLLOWED = 20;
 
 const options = {
   follow: { type: 'boolean', short: 'f', help: 'follow the log' },
@@ -21,6 +25,12 @@ const options = {
   'all-containers': {
     type: 'boolean',
     help: 'print the logs of all containers, each line with a container prefix',
+  },
+  selector: { type: 'string', short: 'l', value: 'SELECTOR', help: 'logs of all pods with these labels' },
+  'max-log-requests': {
+    type: 'string',
+    value: 'N',
+    help: `most logs to follow at once (${DEFAULT_FOLLOWED})`,
   },
   prefix: { type: 'boolean', help: 'prefix each line with pod and container' },
   tail: { type: 'string', value: 'N', help: 'only the last N lines; -1 for all lines' },
@@ -43,31 +53,60 @@ type LogArguments = Arguments<keyof typeof options>;
 
 export const command: Command = defineCommand({
   name: 'logs',
-  summary: 'Prints the log of a container.',
-  usage: ['[options] POD [CONTAINER]'],
+  summary: 'Prints the logs of containers. Lines of several pods or containers have a prefix.',
+  usage: ['[options] POD [CONTAINER]', '[options] -l SELECTOR'],
   options,
   examples: [
     ['logs web', 'log of the first container'],
     ['logs -f --tail 20 web -c proxy', 'follow the log of container proxy from its last 20 lines'],
+    ['logs -f -l app=web --all-containers', 'follow all containers of all pods with a label'],
     ['logs -p --since 10m web', 'end of the log of the crashed instance'],
   ],
   async run(args, context) {
-    const [text, second, ...more] = args.positionals;
-    if (text === undefined || more.length > 0)
-      throw new UsageError('logs requires one POD: nodeagent logs POD');
     const query = logQuery(args);
-    const pod = findPod(await fetchPods(context.api), parsePodName(text, args.text('namespace')));
-    const containers = chosenContainers(args, second, pod);
-    const prefixed = args.has('prefix') || containers.length > 1;
+    const logs = await chosenLogs(args, context.api);
+    const prefixed = args.has('prefix') || logs.length > 1;
     const follow = args.has('follow');
-    const print = (container: string): Promise<void> =>
+    const most = parseCount('--max-log-requests', args.text('max-log-requests')) ?? DEFAULT_FOLLOWED;
+    if (follow && logs.length > most) {
+      throw new CommandError(`${logs.length} logs are selected, more than ${most}: use --max-log-requests`);
+    }
+    const print = ({ pod, container }: ChosenLog): Promise<void> =>
       printLog(context, request(pod, container, query), prefixed ? `[${podName(pod)}/${container}] ` : '');
     // Followed logs are read concurrently; others one after the other so that lines do not mix.
-    if (follow) await Promise.all(containers.map(print));
-    else for (const container of containers) await print(container);
+    if (follow) await Promise.all(logs.map(print));
+    else for (const log of logs) await print(log);
     return 0;
   },
 });
+
+interface ChosenLog {
+  readonly pod: Pod;
+  readonly container: string;
+}
+
+/** @throws UsageError, CommandError */
+async function chosenLogs(args: LogArguments, api: LocalApi): Promise<readonly ChosenLog[]> {
+  const [text, second, ...more] = args.positionals;
+  const labels = args.text('selector');
+  const namespace = args.text('namespace');
+  if (more.length > 0 || (text === undefined) === (labels === undefined)) {
+    throw new UsageError('logs requires one POD or -l SELECTOR: nodeagent logs POD');
+  }
+  const all = await fetchPods(api);
+  if (text !== undefined) {
+    const pod = findPod(all, parsePodName(text, namespace));
+    return chosenContainers(args, second, pod).map((container) => ({ pod, container }));
+  }
+  const isSelected = createSelector('Pod', { labels, fields: undefined });
+  const pods = all.filter(
+    (pod) => isSelected(pod) && (namespace === undefined || pod.metadata?.namespace === namespace),
+  );
+  if (pods.length === 0) throw new CommandError('no pods are selected');
+  return pods.flatMap((pod) =>
+    chosenContainers(args, undefined, pod).map((container) => ({ pod, container })),
+  );
+}
 
 const podName = ({ metadata }: Pod): string => metadata?.name ?? '';
 

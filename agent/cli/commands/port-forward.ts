@@ -1,27 +1,34 @@
 /** `nodeagent port-forward` */
 import { once } from 'node:events';
-import { createServer, type Server, type Socket } from 'node:net';
+import { createServer, isIP, type Server, type Socket } from 'node:net';
 import type { Pod } from '#api/gen/core-v1.ts';
 import { asError } from '#api/kit/errno.ts';
 import { forwardConnection } from '#cri/streaming/port-forward.ts';
 import { type PortPair, parsePortPair } from '../args/port-pairs.ts';
 import { fetchPods } from '../client/responses.ts';
 import { type Command, type CommandContext, defineCommand } from '../command.ts';
+import { fetchSessionUrl } from '../containers/session.ts';
 import { CommandError, errorText, UsageError } from '../errors.ts';
-import { findPod, parsePodName } from './find-pod.ts';
-import { fetchSessionUrl } from './session.ts';
+import { findPod, parsePodName } from '../listing/find-pod.ts';
 
-const ADDRESS = '127.0.0.1';
+const DEFAULT_ADDRESS = '127.0.0.1';
 
 export const command: Command = defineCommand({
   name: 'port-forward',
-  summary: 'Forwards ports of 127.0.0.1 to a pod until interrupted.',
+  summary: 'Forwards ports of this machine to a pod until interrupted.',
   usage: ['[options] POD [LOCAL:]REMOTE…'],
   options: {
+    address: {
+      type: 'string',
+      multiple: true,
+      value: 'ADDRESS',
+      help: `local IP addresses or localhost, separated by commas (${DEFAULT_ADDRESS}); anyone who reaches them reaches the pod`,
+    },
     namespace: { type: 'string', short: 'n', value: 'NAME', help: 'namespace of the pod (default)' },
   },
   examples: [
     ['port-forward web 8080:80', 'forward 127.0.0.1:8080 to port 80 of the pod'],
+    ['port-forward --address 0.0.0.0 web 8080:80', 'for every machine of the network'],
     ['port-forward web :80', 'forward any free local port to port 80'],
   ],
   async run(args, context) {
@@ -29,13 +36,31 @@ export const command: Command = defineCommand({
     if (text === undefined || ports.length === 0)
       throw new UsageError('port-forward requires a POD and its ports');
     const pairs = ports.map(parsePortPair);
+    const addresses = parseAddresses(args.texts('address'));
     const pod = findPod(await fetchPods(context.api), parsePodName(text, args.text('namespace')));
     await using servers = new AsyncDisposableStack();
-    for (const pair of pairs) servers.use(await listen(pod, pair, context));
+    for (const address of addresses) {
+      for (const pair of pairs) servers.use(await listen(pod, address, pair, context));
+    }
     await aborted(context.signal);
     return 0;
   },
 });
+
+/** @throws UsageError for anything but IP addresses and localhost, whose meaning could change */
+function parseAddresses(texts: readonly string[]): readonly string[] {
+  const given = texts.flatMap((text) => text.split(','));
+  const addresses = given.map((text) => (text === 'localhost' ? DEFAULT_ADDRESS : text));
+  const invalid = addresses.find((text) => isIP(text) === 0);
+  if (invalid !== undefined) {
+    throw new UsageError(
+      `--address: invalid value ${JSON.stringify(invalid)}: must be an IP address or localhost`,
+    );
+  }
+  return addresses.length === 0 ? [DEFAULT_ADDRESS] : [...new Set(addresses)];
+}
+
+const hostText = (address: string): string => (isIP(address) === 6 ? `[${address}]` : address);
 
 /** Waits for the signal. @throws its reason */
 async function aborted(signal: AbortSignal): Promise<never> {
@@ -45,6 +70,7 @@ async function aborted(signal: AbortSignal): Promise<never> {
 
 async function listen(
   pod: Pod,
+  address: string,
   { local, remote }: PortPair,
   context: CommandContext,
 ): Promise<AsyncDisposable> {
@@ -56,13 +82,15 @@ async function listen(
     void forward(pod, remote, socket, context);
   });
   try {
-    await listening(server, local);
+    await listening(server, address, local);
   } catch (cause) {
-    throw new CommandError(`cannot listen on ${ADDRESS}:${local}`, { cause });
+    throw new CommandError(`cannot listen on ${hostText(address)}:${local}`, { cause });
   }
-  const address = server.address();
-  const port = typeof address === 'object' && address !== null ? address.port : local;
-  await context.out.write(`forwarding ${ADDRESS}:${port} to port ${remote} of pod ${pod.metadata?.name}\n`);
+  const bound = server.address();
+  const port = typeof bound === 'object' && bound !== null ? bound.port : local;
+  await context.out.write(
+    `forwarding ${hostText(address)}:${port} to port ${remote} of pod ${pod.metadata?.name}\n`,
+  );
   return {
     async [Symbol.asyncDispose]() {
       const closed = once(server, 'close');
@@ -73,10 +101,10 @@ async function listen(
   };
 }
 
-function listening(server: Server, port: number): Promise<void> {
+function listening(server: Server, address: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, ADDRESS, () => {
+    server.listen(port, address, () => {
       server.off('error', reject);
       resolve();
     });

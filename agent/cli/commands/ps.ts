@@ -1,60 +1,48 @@
 /** `nodeagent ps` */
-import type { Pod } from '#api/gen/core-v1.ts';
-import { parseChoice } from '../args/arguments.ts';
-import { fetchPods, fetchProblems, fetchWaits } from '../client/responses.ts';
+import { fetchProblems, fetchWaits } from '../client/responses.ts';
 import { type Command, defineCommand } from '../command.ts';
 import { UsageError } from '../errors.ts';
-import { type PodTableOptions, podHeadings, podRow } from '../views/pod-rows.ts';
-import { OBJECT_FORMATS, printObjects } from '../views/print-objects.ts';
+import { fetchListed } from '../listing/lists.ts';
+import { LIST_OPTIONS, readListOptions } from '../listing/options.ts';
+import { watchListed } from '../listing/watch.ts';
+import { cellPainter } from '../output/colors.ts';
+import { printObjects } from '../output/print.ts';
 import { formatProblems, formatWaits } from '../views/problem-lines.ts';
 import { formatTable } from '../views/table.ts';
-import { watchPodTable } from './watch-pods.ts';
+
+const PODS = { kind: 'Pod', names: [] } as const;
 
 export const command: Command = defineCommand({
   name: 'ps',
   summary: 'Lists the pods, followed by rejected manifests with the reason for each.',
   usage: ['[options]'],
-  options: {
-    namespace: { type: 'string', short: 'n', value: 'NAME', help: 'only pods of this namespace' },
-    'all-namespaces': {
-      type: 'boolean',
-      short: 'A',
-      help: 'pods of all namespaces (the default without -n)',
-    },
-    output: { type: 'string', short: 'o', value: 'FORMAT', help: 'wide, json, yaml or name' },
-    watch: { type: 'boolean', short: 'w', help: 'print a line for each change' },
-    'no-headers': { type: 'boolean', help: 'omit the headings' },
-  },
+  options: LIST_OPTIONS,
   examples: [
     ['ps', 'list all pods'],
     ['ps -n web -o wide', 'pods of one namespace, with node, QoS class and images'],
+    ['ps -l app=web --field-selector status.phase=Running', 'pods with a label that run'],
     ['ps -w', 'list all pods, then every change'],
   ],
-  async run(args, { api, out, clock, signal }) {
+  async run(args, context) {
     if (args.positionals.length > 0)
       throw new UsageError('ps takes no arguments; try: nodeagent get pods NAME');
-    const namespace = args.has('all-namespaces') ? undefined : args.text('namespace');
-    const output = args.text('output');
-    const format = output === undefined ? undefined : parseChoice('--output', output, OBJECT_FORMATS);
-    const options: PodTableOptions = { wide: format === 'wide', withNamespace: namespace === undefined };
-    const isWanted = (pod: Pod): boolean => namespace === undefined || pod.metadata?.namespace === namespace;
-    if (args.has('watch')) {
-      if (format !== undefined && format !== 'wide') throw new UsageError('--watch supports only -o wide');
-      await watchPodTable({ api, out, clock, signal }, options, isWanted);
+    const options = readListOptions(args);
+    if (options.watch) {
+      await watchListed([PODS], options, context);
       return 0;
     }
-    const pods = (await fetchPods(api)).filter(isWanted);
-    if (format !== undefined && format !== 'wide') {
-      await printObjects(out, format, pods, false);
+    const { api, out, clock } = context;
+    const { namespace, format, headings } = options;
+    const list = await fetchListed(api, PODS, options, clock.now());
+    if (format.kind !== 'table') {
+      await printObjects(out, format, list.objects, { single: false, headings });
       return 0;
     }
-    const rows = pods.map((pod) => podRow(pod, options, clock.now()));
-    const table = formatTable(podHeadings(options), rows);
-    const problems = formatProblems(await fetchProblems(api));
-    const lines = args.has('no-headers') ? table.slice(table.indexOf('\n') + 1) : table;
-    if (rows.length === 0)
+    const table = formatTable(list.headings, list.rows, cellPainter(context));
+    if (list.rows.length === 0)
       await out.write(namespace === undefined ? 'no pods\n' : `no pods in ${namespace}\n`);
-    else await out.write(lines);
+    else await out.write(headings ? table : table.slice(table.indexOf('\n') + 1));
+    const problems = formatProblems(await fetchProblems(api));
     const waits = formatWaits(await fetchWaits(api), clock.now());
     if (problems + waits !== '') await out.write(`\n${problems}${waits}`);
     return 0;

@@ -10,6 +10,8 @@ import { parseSeconds } from '../args/duration.ts';
 import { ApiError, type LocalApi } from '../client/api-client.ts';
 import { type Command, type CommandContext, defineCommand } from '../command.ts';
 import { UsageError } from '../errors.ts';
+import { DATA_HELP, parseDataFormat } from '../output/output-format.ts';
+import { printData } from '../output/print.ts';
 import { SORT_KEYS, screenOf, type TopOptions, topLines } from '../views/top-view.ts';
 
 const DEFAULT_INTERVAL = '2s';
@@ -29,6 +31,7 @@ export const command: Command = defineCommand({
     containers: { type: 'boolean', help: 'also show each container' },
     interval: { type: 'string', value: 'DURATION', help: `refresh interval (${DEFAULT_INTERVAL})` },
     once: { type: 'boolean', help: 'print once, even in a terminal' },
+    output: { type: 'string', short: 'o', value: 'FORMAT', help: `${DATA_HELP}: the whole summary, once` },
     watch: { type: 'boolean', short: 'w', help: 'keep refreshing, even without a terminal' },
   },
   examples: [
@@ -39,6 +42,11 @@ export const command: Command = defineCommand({
   async run(args, context) {
     if (args.positionals.length > 0) throw new UsageError('top takes no arguments');
     const { out, api, clock, signal } = context;
+    const format = parseDataFormat(args.text('output'));
+    if (format !== undefined) {
+      await printData(out, format, await api.json({ path: ['stats', 'summary'], signal }));
+      return 0;
+    }
     const sort = args.text('sort');
     const seconds = parseSeconds('--interval', args.text('interval') ?? DEFAULT_INTERVAL);
     const intervalMs = Math.max(1, seconds) * 1000;

@@ -1,6 +1,6 @@
 /** Formats findings for the terminal. Pure. */
 import type { Finding, FindingState } from '../../doctor/finding.ts';
-import { formatTable } from './table.ts';
+import { formatTable, type PaintCell } from './table.ts';
 
 const MARKS: Readonly<Record<FindingState, string>> = { ok: 'ok', limited: 'limited', broken: 'BROKEN' };
 
@@ -17,12 +17,12 @@ function summaryOf(findings: readonly Finding[]): string {
 }
 
 /** Formats a table of all findings, advice for some of them, and a summary. */
-export function findingsText(findings: readonly Finding[]): string {
+export function findingsText(findings: readonly Finding[], paint?: PaintCell): string {
   const rows = findings.map(({ area, subject, state, detail, advice }) => [
     area,
     subject,
     MARKS[state],
     advice === undefined ? detail : `${detail} -> ${advice}`,
   ]);
-  return `${formatTable(['AREA', 'SUBJECT', 'STATE', 'DETAIL'], rows)}\n${summaryOf(findings)}\n`;
+  return `${formatTable(['AREA', 'SUBJECT', 'STATE', 'DETAIL'], rows, paint)}\n${summaryOf(findings)}\n`;
 }

@@ -4,10 +4,20 @@ const GAP = '   ';
 
 /** Formats rows under headings. Columns are as wide as their widest cell, the last one is not padded. Cells
  *  are made printable. */
-export function formatTable(headings: readonly string[], rows: readonly (readonly string[])[]): string {
+export function formatTable(
+  headings: readonly string[],
+  rows: readonly (readonly string[])[],
+  paint?: PaintCell,
+): string {
   const widths = columnWidths([headings, ...rows]);
-  return [headings, ...rows].map((row) => formatRow(row, widths)).join('');
+  const paintRow: PaintRow | undefined =
+    paint === undefined ? undefined : (text, index) => paint(headings[index] ?? '', text);
+  return formatRow(headings, widths) + rows.map((row) => formatRow(row, widths, paintRow)).join('');
 }
+
+/** Returns the text with colors; the text itself stays the same. */
+export type PaintCell = (heading: string, text: string) => string;
+type PaintRow = (text: string, column: number) => string;
 
 /** Returns the column widths that fit all rows. */
 export function columnWidths(rows: readonly (readonly string[])[]): readonly number[] {
@@ -21,10 +31,10 @@ export function columnWidths(rows: readonly (readonly string[])[]): readonly num
 }
 
 /** Formats one table line with a line break; a cell wider than its column shifts the others. */
-export function formatRow(row: readonly string[], widths: readonly number[]): string {
+export function formatRow(row: readonly string[], widths: readonly number[], paint?: PaintRow): string {
   const cells = row.map((cell, index) => {
     const text = printable(cell);
-    return text + ' '.repeat(Math.max(0, (widths[index] ?? 0) - textWidth(text)));
+    return (paint?.(text, index) ?? text) + ' '.repeat(Math.max(0, (widths[index] ?? 0) - textWidth(text)));
   });
   return `${cells.join(GAP).trimEnd()}\n`;
 }

@@ -1,7 +1,7 @@
 /** Splits a command line into flags and their texts with yargs. Converts and drops nothing: values stay
  *  texts, every occurrence is retained, and anything that is not a known flag is an error. */
 
-import { nearest } from '#api/kit/suggest.ts';
+import { nearest } from '#api/kit/text/suggest.ts';
 import type { ConfigError } from '../errors.ts';
 import type { Setting } from '../setting.ts';
 import { FLAG_BY_NAME, type FlagEntry, SETTINGS } from '../table.ts';

@@ -1,7 +1,7 @@
 /** Checks a value against the range and the allowed values of the table. */
 
 import type { Int64 } from '#api/kit/int64.ts';
-import { suggestion } from '#api/kit/suggest.ts';
+import { suggestion } from '#api/kit/text/suggest.ts';
 import { parseDurationMs } from '#api/meta/duration.ts';
 import type { ConfigValue } from '../reader.ts';
 import type { Setting } from '../setting.ts';

@@ -2,7 +2,7 @@
  *  Source: eviction settings, document 3 §4.3; `facts/nodeagent-config.json` (0% and 100% disable a
  *  threshold). */
 
-import { suggestion } from '#api/kit/suggest.ts';
+import { suggestion } from '#api/kit/text/suggest.ts';
 import { DurationError, parseDurationMs } from '#api/meta/duration.ts';
 import { compareQuantities, isQuantity } from '#api/meta/quantity.ts';
 import { isSignal, SIGNALS } from '#eviction/signals.ts';

@@ -1,5 +1,5 @@
 /** Reader of the fields of one object of the configuration file, which collects all errors. */
-import { suggestion } from '#api/kit/suggest.ts';
+import { suggestion } from '#api/kit/text/suggest.ts';
 import type { Parsed, ValueError } from './parsed.ts';
 
 export interface FieldTaker {

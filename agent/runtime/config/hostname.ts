@@ -4,7 +4,7 @@
  *  Deviation: the IPv6 multicast names have their proper addresses (ff00::0, ff02::1, ff02::2); upstream's
  *  are in the deprecated site-local range. */
 import type { HostAlias, Pod, PodDNSConfig, PodDNSConfigOption } from '#api/gen/core-v1.ts';
-import { trimEnd } from '#api/kit/trim-end.ts';
+import { trimEnd } from '#api/kit/text/trim-end.ts';
 import { dns1123LabelErrors } from '#api/meta/names.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { DNSConfig } from '#cri/gen/cri-v1.ts';

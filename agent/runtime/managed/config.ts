@@ -18,6 +18,9 @@ export interface ContainerdConfig {
   readonly restrictOomScoreAdj: boolean;
   /** Cgroups are created by systemd (the agent's `--cgroup-driver=systemd`) rather than by runc itself. */
   readonly systemdCgroup: boolean;
+  /** Directory of registry settings in containerd's format `certs.d/<registry>/hosts.toml`, which containerd reads
+   *  at each pull; need not exist. */
+  readonly registryDir?: string | undefined;
 }
 
 /** A path or name that the file cannot contain. */
@@ -72,8 +75,11 @@ oom_score = 0
   [${cri}.cni]
     bin_dir = ${path('cniBinDir')}
     conf_dir = ${path('cniConfDir')}
-`;
+${registryLines(cri, config.registryDir)}`;
 }
+
+const registryLines = (cri: string, dir: string | undefined): string =>
+  dir === undefined ? '' : `\n  [${cri}.registry]\n    config_path = ${tomlPath('registryDir', dir)}\n`;
 
 function tomlPath(field: string, value: string): string {
   if (!value.startsWith('/')) throw new ContainerdConfigError(field, value, 'an absolute path');

@@ -24,6 +24,8 @@ export interface ManagedContainerdOptions extends LayoutOptions {
   /** `local/pause:1` unless given. */
   readonly sandboxImage?: string;
   readonly systemdCgroup?: boolean;
+  /** Directory of registry settings: `<registry>/hosts.toml`. */
+  readonly registryDir?: string;
   /** Timeout for the first successful CRI call, in ms; 60 s unless given. */
   readonly readyTimeoutMs?: number;
   /** Whether to restart it when it exits; true unless given. */
@@ -115,6 +117,7 @@ export async function startManagedContainerd(options: ManagedContainerdOptions):
     networkName: options.networkName ?? 'nodeagent',
     sandboxImage: options.sandboxImage ?? PAUSE_IMAGE,
     systemdCgroup: options.systemdCgroup ?? false,
+    registryDir: options.registryDir,
   });
   const first = await launch(context, changed);
   return superviseContainerd(context, first, releasing, options.restart ?? true);

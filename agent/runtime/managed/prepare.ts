@@ -16,6 +16,8 @@ export interface PrepareOptions {
   readonly networkName: string;
   readonly sandboxImage: string;
   readonly systemdCgroup: boolean;
+  /** Directory of registry settings; see the containerd configuration. */
+  readonly registryDir?: string | undefined;
 }
 
 /** A larger log is rotated at start, in bytes. */
@@ -43,6 +45,7 @@ export async function prepareContainerd(options: PrepareOptions): Promise<boolea
       cniConfDir: layout.cniConfDir,
       restrictOomScoreAdj: !(await mayLowerOomScore()),
       systemdCgroup: options.systemdCgroup,
+      registryDir: options.registryDir,
     }),
   );
 }

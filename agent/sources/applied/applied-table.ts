@@ -29,11 +29,14 @@ export interface ApplyResult {
 export interface AppliedTable {
   /** Loads objects of earlier runs; a second call does nothing. @throws AppliedStoreError */
   load(): Promise<void>;
-  /** Validates and persists one object. An object that cannot be persisted is rejected. */
-  apply(part: DocumentPart): Promise<ApplyResult>;
+  /** Validates and persists one object. An object that cannot be persisted is rejected.
+   *  @param dryRun nothing is persisted; the result is that of a real run */
+  apply(part: DocumentPart, dryRun?: boolean): Promise<ApplyResult>;
   /** @returns false if the object does not exist. @throws AppliedStoreError */
   remove(key: AppliedKey): Promise<boolean>;
   content(): ManifestSet;
+  /** Manifests as applied. */
+  manifests(): readonly unknown[];
 }
 
 /** Returns the table key of an object: namespace `default` unless it has another one or none. */
@@ -97,7 +100,7 @@ export function createAppliedTable(deps: AppliedTableDeps): AppliedTable {
       loaded = true;
     },
 
-    async apply(part) {
+    async apply(part, dryRun = false) {
       const { decoded, number: document } = part;
       const { identity } = decoded;
       if (decoded.kind === 'Unknown') {
@@ -113,7 +116,7 @@ export function createAppliedTable(deps: AppliedTableDeps): AppliedTable {
       if (isDeepStrictEqual(before?.manifest, manifest)) {
         return { identity, document, outcome: 'unchanged', errors: [] };
       }
-      const errors = await save(fileName, { manifest, set });
+      const errors = dryRun ? [] : await save(fileName, { manifest, set });
       if (errors.length > 0) return { identity, document, outcome: 'rejected', errors };
       const outcome = before?.manifest === undefined ? 'created' : 'configured';
       return { identity, document, outcome, errors };
@@ -126,6 +129,8 @@ export function createAppliedTable(deps: AppliedTableDeps): AppliedTable {
       applied.delete(fileName);
       return true;
     },
+
+    manifests: () => [...applied.values()].map(({ manifest }) => manifest).filter((one) => one !== undefined),
 
     content: () => joinSets([...applied].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, { set }]) => set)),
   };

@@ -24,11 +24,19 @@ export interface AppliedStoreDeps extends ManifestReaderDeps {
  *  `default` when empty. */
 export type DeleteRequest = AppliedKey;
 
+export interface ApplyOptions {
+  readonly signal?: AbortSignal;
+  readonly dryRun?: boolean;
+}
+
 export interface AppliedStore extends PodSource {
-  /** Applies every valid document of the text independently. Objects that cannot be persisted are rejected.
+  /** Applies every valid document of the text independently. Objects that cannot be persisted are rejected. A dry
+   *  run changes nothing.
    *  @throws AppliedStoreError when earlier objects cannot be read
    *  @throws the signal's reason when it fires before anything is applied */
-  apply(text: string | Uint8Array, signal?: AbortSignal): Promise<readonly ApplyResult[]>;
+  apply(text: string | Uint8Array, options?: ApplyOptions): Promise<readonly ApplyResult[]>;
+  /** Manifests as applied. @throws AppliedStoreError */
+  manifests(): Promise<readonly unknown[]>;
   /** @returns false if no such object was applied
    *  @throws AppliedStoreError */
   delete(request: DeleteRequest): Promise<boolean>;
@@ -66,14 +74,20 @@ export function createAppliedStore(deps: AppliedStoreDeps): AppliedStore {
     listeners.notify();
   }
 
-  async function apply(text: string | Uint8Array, signal: AbortSignal): Promise<readonly ApplyResult[]> {
+  async function apply(
+    text: string | Uint8Array,
+    signal: AbortSignal,
+    dryRun: boolean,
+  ): Promise<readonly ApplyResult[]> {
     const documents = await parseDocumentsInTurns(text, signal);
     await table.load();
     const results: ApplyResult[] = [];
     for (const document of documents) {
-      for (const part of splitDocument(document, deps.vocabulary)) results.push(await table.apply(part));
+      for (const part of splitDocument(document, deps.vocabulary))
+        results.push(await table.apply(part, dryRun));
     }
-    if (results.some(({ outcome }) => outcome === 'created' || outcome === 'configured')) publish();
+    if (!dryRun && results.some(({ outcome }) => outcome === 'created' || outcome === 'configured'))
+      publish();
     return results;
   }
 
@@ -88,7 +102,13 @@ export function createAppliedStore(deps: AppliedStoreDeps): AppliedStore {
 
   return {
     name: 'socket',
-    apply: (text, signal = new AbortController().signal) => serial.run(() => apply(text, signal), signal),
+    apply: (text, { signal = new AbortController().signal, dryRun = false } = {}) =>
+      serial.run(() => apply(text, signal, dryRun), signal),
+    manifests: () =>
+      serial.run(async () => {
+        await table.load();
+        return table.manifests();
+      }),
     delete: (request) => serial.run(() => remove(request)),
     list: () => {
       const { pods, objects } = table.content();

@@ -1,5 +1,6 @@
 /** Wires garbage collection: images, dead containers and sandboxes, logs of deleted pods. */
 import { statfs } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Pod } from '#api/gen/core-v1.ts';
 import type { DiskSpace } from '#eviction/image-gc.ts';
 import { spaceIn } from '#volumes/usage/fs-space.ts';
@@ -9,6 +10,7 @@ import { createImageCollector, type ImageCollector } from '../../gc/image-collec
 import type { CollectedImages } from '../../gc/image-remover.ts';
 import type { PodManager } from '../../pods/pod-manager.ts';
 import { createNodeEventSink } from '../../registration/node-events.ts';
+import { PINNED_FILE, pinnedNames } from '../../runtime/managed/pinned-images.ts';
 import type { Base } from '../base.ts';
 import type { PodSubsystem } from '../pods/pods.ts';
 import type { RuntimeSubsystem } from '../runtime.ts';
@@ -82,6 +84,7 @@ function imageCollector(
       images: service,
       runtime: connection.runtime,
       wanted: () => wantedImages({ manager, sources }),
+      pinned: () => pinnedNames(join(config.rootDir, PINNED_FILE)),
       async space(signal): Promise<DiskSpace | undefined> {
         const { imageFilesystems } = await service.imageFsInfo({}, { signal });
         const path = imageFilesystems[0]?.fsId?.mountpoint ?? '';

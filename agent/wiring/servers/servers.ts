@@ -11,6 +11,7 @@ import { type RunningServer, serveHttp } from '../../server/http.ts';
 import { localApiRoutes } from '../../server/local-api.ts';
 import { runsNodeServer } from '../../server/node/runs.ts';
 import { withWholeSeconds } from '../../server/node/stats/sample-time.ts';
+import { inspectPod, restartContainers } from '../../server/pod-runtime.ts';
 import { attachUrl, execUrl, portForwardUrl } from '../../server/stream-urls.ts';
 import { type DeleteRequest, parseKindName } from '../../sources/applied/applied.ts';
 import { formatIdentity, objectIdentity, podIdentity } from '../../sources/manifest-set.ts';
@@ -90,7 +91,8 @@ function startLocalApi(
     events: (filter) => base.events.list(filter),
     objects: () => objects.list(),
     desired: () => sources.current(),
-    apply: (text) => applied.apply(text),
+    apply: (text, dryRun) => applied.apply(text, { dryRun }),
+    applied: () => applied.manifests(),
     // Users omit the node name suffix of static pods.
     placeOf: ({ name, ...request }) =>
       manifestPlace(sources.current(), { ...request, name }) ??
@@ -106,6 +108,8 @@ function startLocalApi(
     },
     logs: (entry, query, signal) =>
       containerLogs({ view, podLogsDir, defaultContainerKey }, entry, query, signal),
+    inspect: (entry) => inspectPod(streams, entry),
+    restart: (entry, container) => restartContainers(streams, entry, container),
     exec: (entry, query) => execUrl(streams, entry, query),
     attach: (entry, query) => attachUrl(streams, entry, query),
     portForward: (entry, port) => portForwardUrl(streams, entry, [port]),

@@ -2,8 +2,8 @@
  *  causes of errors. */
 import { pino } from 'pino';
 import { errorChain, messageOf } from '../error-chain.ts';
-import { type GlobPart, matchesGlob } from '../glob.ts';
 import type { Logger } from '../logger.ts';
+import { type GlobPart, matchesGlob } from '../text/glob.ts';
 import { type CallerOptions, createCallerLogger } from './caller-logger.ts';
 import type { ProcessLogger } from './contract.ts';
 import { createJournalLogger, type JournalOptions } from './journal-logger.ts';

@@ -2,7 +2,7 @@
 
 import { Buffer } from 'node:buffer';
 import type { ConfigMap, Secret } from '../../gen/core-v1.ts';
-import { trimEnd } from '../../kit/trim-end.ts';
+import { trimEnd } from '../../kit/text/trim-end.ts';
 import type { FieldError } from '../../meta/field-error.ts';
 import { configMapKeyErrors } from '../../meta/names.ts';
 import type { Vocabulary } from '../../vocabulary.ts';

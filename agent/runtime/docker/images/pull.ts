@@ -2,7 +2,7 @@
 import type { Clock, Timer } from '#api/kit/clock.ts';
 import { asError } from '#api/kit/errno.ts';
 import { isObject, textOf } from '#api/kit/object.ts';
-import { trimEnd } from '#api/kit/trim-end.ts';
+import { trimEnd } from '#api/kit/text/trim-end.ts';
 import type { AuthConfig } from '#cri/gen/cri-v1.ts';
 import { CallRejection } from '#cri/server/rejection.ts';
 import { ImageReferenceError, parseImageReference, repositoryName } from '../../../images/reference.ts';

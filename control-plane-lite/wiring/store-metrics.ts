@@ -1,7 +1,26 @@
-/** Durations of the store's calls, under the names that upstream has for its calls of etcd. */
+/** Metrics of the store under upstream's names: numbers of stored objects by resource, and durations of its calls, which
+ *  upstream has of etcd. */
 import type { Clock } from '#api/kit/clock.ts';
 import type { MetricsRegistry } from '#api/kit/metrics.ts';
-import type { Store } from './contract.ts';
+import type { Store } from '../store/contract.ts';
+import type { Core } from './core.ts';
+
+/** Objects are counted when the metrics are read. */
+export function addObjectMetrics({ metrics, registry, cache }: Core): void {
+  const objects = metrics.gauge({
+    name: 'apiserver_storage_objects',
+    help: 'Stored objects by resource.',
+    labels: ['resource'],
+  });
+  metrics.onCollect(() => {
+    objects.clear();
+    for (const { info, storage, stored } of registry.all()) {
+      if (stored !== undefined || !info.verbs.includes('watch')) continue;
+      const name = info.group === '' ? info.plural : `${info.plural}.${info.group}`;
+      objects.with(name).set(cache.resource(storage).size);
+    }
+  });
+}
 
 const SECONDS = [
   0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60,

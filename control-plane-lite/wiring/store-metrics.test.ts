@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { typeOfKey } from './call-metrics.ts';
+import { typeOfKey } from './store-metrics.ts';
 
 test.each([
   ['/registry/pods/default/web', 'pods'],

@@ -45,6 +45,13 @@ export const isOfAgent = (flags: readonly string[]): boolean => {
 export const settingRows = (response: unknown): readonly Readonly<Record<string, unknown>>[] =>
   listMember(response, 'settings').filter(isObject);
 
+/** Removes the quotes with which settings are displayed. */
+export function plainText(shown: string): string {
+  if (!shown.startsWith('"')) return shown;
+  const value: unknown = JSON.parse(shown);
+  return typeof value === 'string' ? value : shown;
+}
+
 export interface FlagsConfig {
   readonly settings: readonly EffectiveSetting[];
   /** Settings in the form of a configuration file. */

@@ -1,9 +1,11 @@
-/** Reads the manifests selected by `-f`: a file, all files of a directory, or standard input. */
+/** Reads the manifests selected by `-f`: a file, all files of a directory, a URL, or standard input. */
 import { createReadStream } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import type { Arguments, OptionSpec } from '../args/arguments.ts';
 import type { CliContext } from '../context.ts';
 import { CommandError } from '../errors.ts';
+import { isUrl, openUrl } from './fetch-url.ts';
 
 export interface ManifestText {
   /** Path as given by the user. */
@@ -15,15 +17,53 @@ export interface ManifestText {
 const LARGEST_MANIFEST = 3 * 1024 * 1024;
 const MANIFEST_NAME = /^[^.].*\.(?:ya?ml|json)$/i;
 
+export interface ManifestSelection {
+  readonly names: readonly string[];
+  /** Also read nested directories. */
+  readonly recursive: boolean;
+  /** CA of the servers of URLs, in addition to the usual ones. */
+  readonly caFile?: string | undefined;
+}
+
+/** Options that select manifests. */
+export const MANIFEST_OPTIONS: Readonly<
+  Record<'filename' | 'recursive' | 'certificate-authority', OptionSpec>
+> = {
+  filename: {
+    type: 'string',
+    short: 'f',
+    multiple: true,
+    value: 'FILE',
+    help: 'manifest file, directory, https URL, or - for standard input; may be repeated',
+  },
+  recursive: { type: 'boolean', short: 'R', help: 'process directories recursively' },
+  'certificate-authority': { type: 'string', value: 'FILE', help: 'CA of the server of a URL' },
+};
+
+/** Returns the selection of `-f` and of operands. */
+export const selectionOf = (
+  args: Arguments<keyof typeof MANIFEST_OPTIONS>,
+  operands: readonly string[] = [],
+): ManifestSelection => ({
+  names: [...args.texts('filename'), ...operands],
+  recursive: args.has('recursive'),
+  caFile: args.text('certificate-authority'),
+});
+
 /** Reads manifests one by one; files of a directory in the order of their names.
- *  @param recursive also read nested directories
  *  @throws CommandError naming the file */
 export async function* readManifests(
-  names: readonly string[],
-  recursive: boolean,
-  { input, cwd }: Pick<CliContext, 'input' | 'cwd'>,
+  { names, recursive, caFile }: ManifestSelection,
+  { input, cwd, signal }: Pick<CliContext, 'input' | 'cwd' | 'signal'>,
 ): AsyncGenerator<ManifestText> {
   for (const name of names) {
+    if (isUrl(name)) {
+      const stream = await openUrl(name, { caFile, cwd, signal });
+      // A query may contain a token.
+      const [shown = name] = name.split('?', 1);
+      yield { name: shown, text: await readAll(shown, stream) };
+      continue;
+    }
     if (name === '-') yield { name: 'standard input', text: await readAll('standard input', input.read()) };
     else yield* readPath(name, recursive, cwd);
   }

@@ -1,7 +1,7 @@
 /** Finds the pod that an argument refers to. Pure. */
 
 import type { Pod } from '#api/gen/core-v1.ts';
-import { nearest } from '#api/kit/suggest.ts';
+import { nearest } from '#api/kit/text/suggest.ts';
 import { CommandError, UsageError } from '../errors.ts';
 
 export interface PodName {

@@ -44,11 +44,12 @@ export async function watchPodTable(
   { api, out, clock, signal }: Pick<CommandContext, 'api' | 'out' | 'clock' | 'signal'>,
   options: PodTableOptions,
   isWanted: (pod: Pod) => boolean,
+  withHeadings = true,
 ): Promise<void> {
   const headings = podHeadings(options);
   const usual = options.withNamespace ? USUAL_ROW : USUAL_ROW.slice(1);
   const widths = columnWidths([headings, usual]);
-  await out.write(formatRow(headings, widths));
+  if (withHeadings) await out.write(formatRow(headings, widths));
   const shown = new Map<string, string>();
   for await (const change of followPods(api, signal)) {
     if (change.type === 'BOOKMARK' || !isWanted(change.pod)) continue;
