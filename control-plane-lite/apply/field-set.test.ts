@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { finish } from '#api/kit/steps.ts';
 import { pathsOf } from './conflicts.ts';
 import {
   difference,
@@ -8,6 +9,7 @@ import {
   type FieldSet,
   hasPath,
   intersection,
+  intersectionSteps,
   intersects,
   isEmptySet,
   sameSet,
@@ -41,6 +43,7 @@ describe('sets of fields', () => {
         const [x, y] = [keys(left), keys(right)];
         expect(keysOf(union(a, b))).toEqual([...x.union(y)].sort());
         expect(keysOf(intersection(a, b))).toEqual([...x.intersection(y)].sort());
+        expect(finish(intersectionSteps(a, b))).toEqual(intersection(a, b));
         expect(keysOf(difference(a, b))).toEqual([...x.difference(y)].sort());
         expect(intersects(a, b)).toBe(!x.isDisjointFrom(y));
         const beneath = left.filter(
@@ -50,6 +53,25 @@ describe('sets of fields', () => {
         expect(sameSet(a, b)).toBe(x.symmetricDifference(y).size === 0);
       }),
     );
+  });
+
+  test('intersect in many steps if they are wide', () => {
+    const wide = (from: number): FieldSet =>
+      setWithin(Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`f:${from + index}`, {}])));
+    const setWithin = (members: FieldSet): FieldSet => ({ 'f:data': members, 'f:more': { 'f:a': members } });
+    const [a, b] = [wide(0), wide(100)];
+    const steps = intersectionSteps(a, b);
+    let count = 0;
+    for (;;) {
+      const { done, value } = steps.next();
+      if (done === true) {
+        expect(sameSet(value, intersection(a, b))).toBe(true);
+        break;
+      }
+      count += 1;
+    }
+    expect(count).toBeGreaterThanOrEqual(4);
+    expect(finish(intersectionSteps(a, a))).toBe(a);
   });
 
   test('keep one spelling: equal sets have equal JSON but for the order', () => {
