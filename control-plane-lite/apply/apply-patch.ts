@@ -17,7 +17,8 @@ import { checkApplied } from './check-applied.ts';
 import { type Changes, compareObjects, compareSteps, writtenFields } from './compare.ts';
 import { type Conflict, conflictError, withoutAllowed } from './conflicts.ts';
 import { fieldsOfNew } from './every-field.ts';
-import { EMPTY_SET, intersection, intersectionSteps, isEmptySet, sameSet } from './field-set.ts';
+import { EMPTY_SET, intersection, isEmptySet, sameSet } from './field-set.ts';
+import { intersectionSteps } from './field-set-steps.ts';
 import { annotationOf, fieldsLastApplied, hasLastApplied, withLastApplied } from './last-applied.ts';
 import { mergeApplied, mergeAppliedSteps } from './merge.ts';
 import { ownedFields, ownedFieldsSteps, presentFields } from './owned-fields.ts';
@@ -192,7 +193,7 @@ function* ownersWithout(
     if (error !== undefined) throw error;
   }
   yield;
-  return yield* ownersAfter(others, at);
+  return yield* ownersAfter(others, at, inSlices);
 }
 
 function* conflictsOf(

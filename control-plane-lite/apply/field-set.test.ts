@@ -9,13 +9,13 @@ import {
   type FieldSet,
   hasPath,
   intersection,
-  intersectionSteps,
   intersects,
   isEmptySet,
   sameSet,
   setOfPaths,
   union,
 } from './field-set.ts';
+import { differenceSteps, intersectionSteps } from './field-set-steps.ts';
 import { FieldsV1Error, parseFieldsV1 } from './fields-v1.ts';
 
 type Paths = readonly (readonly string[])[];
@@ -44,6 +44,7 @@ describe('sets of fields', () => {
         expect(keysOf(union(a, b))).toEqual([...x.union(y)].sort());
         expect(keysOf(intersection(a, b))).toEqual([...x.intersection(y)].sort());
         expect(finish(intersectionSteps(a, b))).toEqual(intersection(a, b));
+        expect(finish(differenceSteps(a, b))).toEqual(difference(a, b));
         expect(keysOf(difference(a, b))).toEqual([...x.difference(y)].sort());
         expect(intersects(a, b)).toBe(!x.isDisjointFrom(y));
         const beneath = left.filter(
@@ -55,23 +56,23 @@ describe('sets of fields', () => {
     );
   });
 
-  test('intersect in many steps if they are wide', () => {
-    const wide = (from: number): FieldSet =>
-      setWithin(Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`f:${from + index}`, {}])));
-    const setWithin = (members: FieldSet): FieldSet => ({ 'f:data': members, 'f:more': { 'f:a': members } });
+  test.each([
+    ['intersection', intersectionSteps, intersection],
+    ['difference', differenceSteps, difference],
+  ])('that are wide have their %s in short steps', (_, inSteps, whole) => {
+    const wide = (from: number): FieldSet => {
+      const members = Object.fromEntries(
+        Array.from({ length: 5000 }, (__, index) => [`f:${from + index}`, EMPTY_SET]),
+      );
+      return { 'f:data': members, 'f:more': { 'f:a': members } };
+    };
     const [a, b] = [wide(0), wide(100)];
-    const steps = intersectionSteps(a, b);
+    const steps = inSteps(a, b);
     let count = 0;
-    for (;;) {
-      const { done, value } = steps.next();
-      if (done === true) {
-        expect(sameSet(value, intersection(a, b))).toBe(true);
-        break;
-      }
-      count += 1;
-    }
+    let step = steps.next();
+    for (; step.done !== true; step = steps.next()) count += 1;
+    expect(sameSet(step.value, whole(a, b))).toBe(true);
     expect(count).toBeGreaterThanOrEqual(4);
-    expect(finish(intersectionSteps(a, a))).toBe(a);
   });
 
   test('keep one spelling: equal sets have equal JSON but for the order', () => {

@@ -3,7 +3,6 @@
  *  Working on this form directly saves a conversion on every write. Sets are immutable: operations share
  *  subtrees and return their first argument itself if the result equals it. Pure.
  *  Source: managedFields, document 1 §2.5 and §4.9; upstream's FieldsV1. */
-import type { Steps } from '#api/kit/steps.ts';
 
 /** Elements: `f:<member>`, `k:{<keys of a list item>}`, `v:<value of a set item>`, `i:<index>`, `.`. */
 export interface FieldSet {
@@ -96,7 +95,7 @@ function uniteNodes(a: FieldSet, b: FieldSet): FieldSet {
 }
 
 /** A node under construction: a leaf if only `.` is left, nothing if none is. */
-class Remaining {
+export class Remaining {
   readonly #children: FieldSetDraft = {};
   #count = 0;
 
@@ -142,7 +141,8 @@ function subtractNodes(a: FieldSet, b: FieldSet): FieldSet | undefined {
   return result.settle();
 }
 
-function subtractNode(a: FieldSet, b: FieldSet): FieldSet | undefined {
+/** `undefined`: nothing is left. */
+export function subtractNode(a: FieldSet, b: FieldSet): FieldSet | undefined {
   if (isEmptySet(a)) return isMember(b) ? undefined : a;
   return subtractNodes(a, isEmptySet(b) ? { '.': LEAF } : b);
 }
@@ -178,39 +178,8 @@ function intersectNodes(a: FieldSet, b: FieldSet): FieldSet | undefined {
   return result.settle();
 }
 
-/** Members that one step looks at. */
-const STEP_MEMBERS = 2000;
-
-/** Members that the current step may still look at. */
-interface StepBudget {
-  left: number;
-}
-
-/** The intersection of large sets, in short steps. */
-export function* intersectionSteps(a: FieldSet, b: FieldSet): Steps<FieldSet> {
-  if (a === b) return a;
-  return (yield* intersectNodesSteps(a, b, { left: STEP_MEMBERS })) ?? EMPTY_SET;
-}
-
-function* intersectNodesSteps(a: FieldSet, b: FieldSet, budget: StepBudget): Steps<FieldSet | undefined> {
-  const result = new Remaining();
-  for (const element in a) {
-    budget.left -= 1;
-    if (budget.left < 0) {
-      yield;
-      budget.left = STEP_MEMBERS;
-    }
-    const mine = a[element] ?? LEAF;
-    const theirs = b[element];
-    if (theirs === undefined) continue;
-    if (element === '.') result.keep(element, LEAF);
-    else if (isEmptySet(mine) || isEmptySet(theirs)) result.keep(element, intersectNode(mine, theirs));
-    else result.keep(element, yield* intersectNodesSteps(mine, theirs, budget));
-  }
-  return result.settle();
-}
-
-function intersectNode(a: FieldSet, b: FieldSet): FieldSet | undefined {
+/** `undefined`: nothing is left. */
+export function intersectNode(a: FieldSet, b: FieldSet): FieldSet | undefined {
   if (isEmptySet(a)) return isMember(b) ? LEAF : undefined;
   if (isEmptySet(b)) return isMember(a) ? LEAF : undefined;
   return intersectNodes(a, b);
