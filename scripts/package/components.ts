@@ -43,6 +43,14 @@ function resolvePackage(from: string, name: string, root: string): string | unde
   return undefined;
 }
 
+/** Older packages list their licences as `licenses: [{type}]`. */
+function declaredLicence(about: unknown): string | undefined {
+  const older = isObject(about) && Array.isArray(about['licenses']) ? about['licenses'] : [];
+  return (
+    textOf(about, 'license') ?? older.map((each) => textOf(each, 'type')).find((type) => type !== undefined)
+  );
+}
+
 /** Returns the runtime dependencies of the repository with those that they need, by name. Node itself is
  *  described by its own licence, which includes those of its parts. */
 export function runtimeComponents(repository: string): readonly Component[] {
@@ -56,7 +64,7 @@ export function runtimeComponents(repository: string): readonly Component[] {
     found.set(folder, {
       name,
       version: textOf(about, 'version') ?? '',
-      licence: textOf(about, 'license') ?? 'NOASSERTION',
+      licence: declaredLicence(about) ?? 'NOASSERTION',
       text: licenceText(folder),
       integrity: textOf(packages[folder.slice(repository.length + 1)], 'integrity'),
     });

@@ -3,8 +3,14 @@ import { AGENT_DRIVERS } from './agent-drivers.ts';
 import { API_DRIVERS } from './api-drivers.ts';
 import type { Driver } from './driver.ts';
 import { PLANE_DRIVERS } from './plane-drivers.ts';
+import { RULE_DRIVERS } from './rule-drivers.ts';
 
-export const DRIVERS: readonly Driver[] = [...API_DRIVERS, ...AGENT_DRIVERS, ...PLANE_DRIVERS];
+export const DRIVERS: readonly Driver[] = [
+  ...API_DRIVERS,
+  ...AGENT_DRIVERS,
+  ...PLANE_DRIVERS,
+  ...RULE_DRIVERS,
+];
 
 /** Files whose scanners read no external input, no texts, or texts of bounded length. */
 export const EXCUSED: Readonly<Record<string, string>> = {

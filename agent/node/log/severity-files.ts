@@ -35,11 +35,7 @@ function timeOf(atMs: number): string {
 }
 
 /** `nodeagent.host.root.log.INFO.20221128-160000.4711` */
-export function severityFileName(
-  { program, host, user, pid }: LogProcess,
-  severity: string,
-  atMs: number,
-): string {
+function severityFileName({ program, host, user, pid }: LogProcess, severity: string, atMs: number): string {
   return `${program}.${host}.${user}.log.${severity}.${timeOf(atMs)}.${pid}`;
 }
 

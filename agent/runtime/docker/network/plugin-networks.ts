@@ -77,7 +77,7 @@ export function addressesIn(result: JsonObject): readonly string[] {
   const found = Array.isArray(listed) ? listed.filter(isObject).map(({ address }) => textOf(address)) : [];
   // The form of versions before 0.3.
   const old = ['ip4', 'ip6'].map((key) => (isObject(result[key]) ? textOf(result[key]['ip']) : ''));
-  return [...found, ...old].map((text) => text.replace(/\/.*$/, '')).filter((text) => text !== '');
+  return [...found, ...old].map((text) => text.split('/', 1)[0] ?? '').filter((text) => text !== '');
 }
 
 export function pluginNetworks(options: PluginNetworksOptions): PodNetworks {

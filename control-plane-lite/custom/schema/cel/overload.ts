@@ -44,13 +44,6 @@ export function kindOfValue(value: CelValue): ValueKind | 'error' {
   return value instanceof CelTypeValue ? 'type' : 'error';
 }
 
-/** Size of a value for its costs. */
-export function sizeOfValue(value: CelValue): number {
-  if (typeof value === 'string' || value instanceof Uint8Array || value instanceof CelList)
-    return value.length;
-  return value !== null && isMap(value) ? value.size : 1;
-}
-
 export const returns =
   (kind: SimpleKind): Overload['result'] =>
   () =>

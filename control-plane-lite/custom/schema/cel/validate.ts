@@ -7,8 +7,8 @@ import type { Rule, RulePlan } from './rules.ts';
 import { fromJson, isError } from './values.ts';
 
 /** Most work of one evaluation, and of all evaluations of a request. */
-export const MOST_CALL_COST = 1_000_000;
-export const MOST_REQUEST_COST = 10_000_000;
+const MOST_CALL_COST = 1_000_000;
+const MOST_REQUEST_COST = 10_000_000;
 /** Reported errors. */
 const MOST_ERRORS = 200;
 
