@@ -1,6 +1,21 @@
 import { defineConfig, type ViteUserConfig } from 'vitest/config';
 import { LongestFirst } from './testing/longest-first.ts';
 
+/** Tests of what the runtime decides: lifecycle, probes, logs, volumes, adoption. */
+const ON_DOCKER: string[] = [
+  'e2e/lifecycle/restarts.node.test.ts',
+  'e2e/lifecycle/probes.node.test.ts',
+  'e2e/lifecycle/logs.node.test.ts',
+  'e2e/lifecycle/termination.node.test.ts',
+  'e2e/lifecycle/volumes.node.test.ts',
+  'e2e/lifecycle/foreign.node.test.ts',
+  'e2e/lifecycle/sandbox-death.node.test.ts',
+  'e2e/lifecycle/container-config.node.test.ts',
+  'e2e/lifecycle/init-containers.node.test.ts',
+  'e2e/lifecycle/lost-root.node.test.ts',
+  'e2e/faults/agent-restart.node.test.ts',
+];
+
 const config: ViteUserConfig = defineConfig({
   test: {
     // Node runs the sources as they are, in half of the time that Vite takes to transform them.
@@ -47,6 +62,21 @@ const config: ViteUserConfig = defineConfig({
           // Projects with other numbers of workers run one after another.
           sequence: { groupOrder: 1 },
           // As the unit tests: each file would load the API server again, which takes longer than most tests of it.
+          isolate: false,
+        },
+      },
+      {
+        // Files of project `node`, again on docker.
+        test: {
+          name: 'docker',
+          include: ON_DOCKER,
+          globalSetup: ['./testing/docker-setup.ts'],
+          setupFiles: ['./testing/node-setup.ts'],
+          testTimeout: 240_000,
+          hookTimeout: 240_000,
+          expect: { poll: { timeout: 30_000 } },
+          maxWorkers: 4,
+          sequence: { groupOrder: 4 },
           isolate: false,
         },
       },

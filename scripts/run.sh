@@ -176,6 +176,7 @@ usual_steps() {
   # Most of their time is spent waiting for programs and machines.
   begin_beside 'end-to-end tests' e2e e2e
   test_step 'node tests (real containerd)' test:node node
+  test_step 'node tests on docker' test:docker docker
   end_beside
   repeat_failed_files
 }

@@ -1,4 +1,4 @@
-/** A private dockerd in its own network namespace, with its own data, sockets and cgroups. */
+/** A private dockerd with its own data, sockets and cgroups; in its own network namespace unless told otherwise. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -8,8 +8,9 @@ import { createDockerClient, type DockerClient } from '#agent/runtime/docker/cli
 import { openEngine } from '#agent/runtime/docker/client/engine.ts';
 import { removeCgroupTree } from '#agent/runtime/managed/cgroup-tree.ts';
 import { buildLocalImages } from '#agent/runtime/managed/images.ts';
+import { bridgeName } from '#agent/runtime/managed/network.ts';
 import { listProcesses } from '#agent/runtime/managed/process.ts';
-import { unmountUnder } from '#agent/runtime/managed/purge.ts';
+import { removeBridge, unmountUnder } from '#agent/runtime/managed/purge.ts';
 import { hasCode } from '#api/kit/errno.ts';
 import { createTempDir } from './temp.ts';
 import { eventually } from './wait.ts';
@@ -33,6 +34,9 @@ export interface TestDockerd extends AsyncDisposable {
 export interface TestDockerdOptions {
   /** Whether containers survive a restart of the daemon; default false. */
   readonly liveRestore?: boolean;
+  /** `private`: its own namespace with docker's bridge, the default. `machine`: that of the machine, without a bridge and
+   *  without packet rules; pods on the network of the node then share it with the agent. */
+  readonly network?: 'private' | 'machine';
 }
 
 const START_MS = 30_000;
@@ -47,7 +51,25 @@ async function holdNamespace(): Promise<ChildProcess> {
   return holder;
 }
 
-async function launch(folder: string, namespace: string, liveRestore: boolean): Promise<ChildProcess> {
+/** Name of the bridge for plugins on the network of the machine; the purge removes it. */
+export const dockerdBridge = (folder: string): string => bridgeName(basename(folder));
+
+const NETWORK_FLAGS = {
+  private: ['--bip=10.251.0.1/24'],
+  machine: [
+    '--bridge=none',
+    '--iptables=false',
+    '--ip6tables=false',
+    '--ip-masq=false',
+    '--ip-forward=false',
+  ],
+} as const;
+
+async function launch(
+  folder: string,
+  namespace: string,
+  { liveRestore = false, network = 'private' }: TestDockerdOptions,
+): Promise<ChildProcess> {
   await using log = await open(`${folder}/dockerd.log`, 'a');
   const options = [
     `--data-root=${folder}/data`,
@@ -55,12 +77,12 @@ async function launch(folder: string, namespace: string, liveRestore: boolean): 
     `--pidfile=${folder}/dockerd.pid`,
     `--host=unix://${folder}/docker.sock`,
     `--cgroup-parent=${cgroupOf(folder)}`,
-    '--bip=10.251.0.1/24',
+    ...NETWORK_FLAGS[network],
     ...(liveRestore ? ['--live-restore'] : []),
   ];
-  const child = spawn('nsenter', [`--net=${namespace}`, 'dockerd', ...options], {
-    stdio: ['ignore', log.fd, log.fd],
-  });
+  const [program, args] =
+    network === 'private' ? ['nsenter', [`--net=${namespace}`, 'dockerd', ...options]] : ['dockerd', options];
+  const child = spawn(program, args, { stdio: ['ignore', log.fd, log.fd] });
   await once(child, 'spawn');
   return child;
 }
@@ -113,14 +135,13 @@ export async function removeDockerd(folder: string): Promise<void> {
   await killAll(folder);
   await unmountUnder([folder]);
   await removeCgroupTree(cgroupOf(folder));
+  await removeBridge(dockerdBridge(folder));
 }
 
 export const hadDockerd = (folder: string): boolean => existsSync(`${folder}/dockerd.log`);
 
 /** Starts it with `local/pause:1` and `local/busybox:1` loaded. */
-export async function startTestDockerd({
-  liveRestore = false,
-}: TestDockerdOptions = {}): Promise<TestDockerd> {
+export async function startTestDockerd(options: TestDockerdOptions = {}): Promise<TestDockerd> {
   const { path: folder } = await createTempDir();
   const socketPath = `${folder}/docker.sock`;
   const client = createDockerClient(openEngine(socketPath));
@@ -129,7 +150,7 @@ export async function startTestDockerd({
   let child: ChildProcess | undefined;
 
   async function start(): Promise<void> {
-    child = await launch(folder, networkNamespace(), liveRestore);
+    child = await launch(folder, networkNamespace(), options);
     await eventually(() => client.info(), { what: `dockerd in ${folder} responds`, timeoutMs: START_MS });
   }
 

@@ -10,7 +10,6 @@ export interface AgentStart {
   /** Path of the repository. */
   readonly repository: string;
   readonly manifests: string;
-  readonly endpoint: string;
   /** Other settings, as flags. */
   readonly extra: readonly string[];
 }
@@ -33,7 +32,6 @@ function agentArguments(start: AgentStart): readonly string[] {
     'run',
     rootFlag(start.layout),
     `--pod-manifest-path=${start.manifests}`,
-    `--container-runtime-endpoint=${start.endpoint}`,
     `--socket=${start.layout.agentSocket}`,
     `--pod-logs-dir=${start.layout.podLogs}`,
     `--container-logs-dir=${start.layout.logLinks}`,

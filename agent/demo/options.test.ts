@@ -12,6 +12,19 @@ describe('parseDemoOptions', () => {
       ['--container-runtime-endpoint=/run/x.sock'],
       { kind: 'start', runtime: { kind: 'endpoint', endpoint: 'unix:///run/x.sock' }, detach: false },
     ],
+    [
+      ['--container-runtime=docker'],
+      {
+        kind: 'start',
+        runtime: { kind: 'docker', endpoint: 'unix:///var/run/docker.sock' },
+        detach: false,
+      },
+    ],
+    [
+      ['--container-runtime=docker', '--docker-endpoint=/run/d.sock'],
+      { kind: 'start', runtime: { kind: 'docker', endpoint: 'unix:///run/d.sock' }, detach: false },
+    ],
+    [['--container-runtime=remote'], { kind: 'start', runtime: { kind: 'managed' }, detach: false }],
     [['--stop'], { kind: 'stop' }],
     [['--help', '--stop'], { kind: 'help' }],
   ])('%j', (argv, expected) => {
@@ -22,6 +35,10 @@ describe('parseDemoOptions', () => {
     [['--stop', '--detach']],
     [['--machine-runtime', '--container-runtime-endpoint=/x']],
     [['--container-runtime-endpoint=tcp://1.2.3.4']],
+    [['--container-runtime=rkt']],
+    [['--container-runtime=docker', '--machine-runtime']],
+    [['--docker-endpoint=/x']],
+    [['--container-runtime=docker', '--stop']],
     [['--nonsense']],
     [['word']],
   ])('rejects %j', (argv) => {

@@ -1,15 +1,18 @@
-/** Opens the runtime of the demo: a private containerd with the local images, or an existing runtime. */
+/** Opens the runtime of the demo: a private containerd with the local images, docker, or another existing runtime. */
 import { access } from 'node:fs/promises';
 import { startManagedContainerd } from '#agent/runtime/managed/containerd.ts';
 import { buildLocalImages, importImages } from '#agent/runtime/managed/images.ts';
+import { PAUSE_IMAGE } from '#agent/runtime/managed/local-images.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { DemoLayout } from './layout.ts';
 import { type DemoRuntime, DemoUsageError } from './options.ts';
+import type { ExternalRuntime } from './record.ts';
 
 export interface DemoRuntimeHandle {
-  /** `unix://…` */
-  readonly endpoint: string;
-  readonly managed: boolean;
+  /** Flags of the agent. */
+  readonly flags: readonly string[];
+  /** What `--stop` has to know; undefined for the managed containerd. */
+  readonly external: ExternalRuntime | undefined;
   /** Stops supervising the runtime; it keeps running. */
   release(): void;
 }
@@ -25,9 +28,15 @@ export async function openRuntime(
 ): Promise<DemoRuntimeHandle> {
   switch (choice.kind) {
     case 'endpoint':
-      return { endpoint: choice.endpoint, managed: false, release: () => undefined };
+      return external('cri', choice.endpoint);
     case 'machine':
-      return { endpoint: await findMachineRuntime(), managed: false, release: () => undefined };
+      return external('cri', await findMachineRuntime());
+    case 'docker': {
+      const { loadDockerImages } = await import('./docker.ts');
+      const loaded = await loadDockerImages(choice.endpoint);
+      if (loaded.length > 0) deps.say(`images built and loaded into docker: ${loaded.join(', ')}`);
+      return external('docker', choice.endpoint, dockerFlags(choice.endpoint));
+    }
     case 'managed': {
       const containerd = await startManagedContainerd({
         ...layout.containerd,
@@ -45,11 +54,31 @@ export async function openRuntime(
         log: deps.log,
       });
       if (imported.length > 0) deps.say(`images built and loaded: ${imported.join(', ')}`);
-      return { endpoint: containerd.endpoint, managed: true, release: () => containerd.release() };
+      return {
+        flags: criFlags(containerd.endpoint),
+        external: undefined,
+        release: () => containerd.release(),
+      };
     }
     default:
       return choice satisfies never;
   }
+}
+
+const criFlags = (endpoint: string): readonly string[] => [`--container-runtime-endpoint=${endpoint}`];
+
+const dockerFlags = (endpoint: string): readonly string[] => [
+  '--container-runtime=docker',
+  `--docker-endpoint=${endpoint}`,
+  `--pod-infra-container-image=${PAUSE_IMAGE}`,
+];
+
+function external(
+  kind: ExternalRuntime['kind'],
+  endpoint: string,
+  flags: readonly string[] = criFlags(endpoint),
+): DemoRuntimeHandle {
+  return { flags, external: { kind, endpoint }, release: () => undefined };
 }
 
 async function findMachineRuntime(): Promise<string> {

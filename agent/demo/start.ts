@@ -43,7 +43,7 @@ export async function startDemo(deps: StartDeps, options: StartOptions, signal: 
   await mkdir(layout.root, { recursive: true, mode: 0o711 });
   const runtime = await openRuntime(options.runtime, layout, { log: deps.log, say });
   try {
-    await writeRecord(layout.record, runtime.managed ? undefined : runtime.endpoint);
+    await writeRecord(layout.record, runtime.external);
     const agent = await ensureAgent(options, runtime, say);
     await follow(deps, options, agent, signal);
     if (agent.own && signal.aborted) await endAgent(deps, layout);
@@ -90,9 +90,9 @@ async function ensureAgent(
     layout,
     repository,
     manifests,
-    endpoint: runtime.endpoint,
     // The demo must also work on a nearly full disk, and must not delete the images of the machine.
     extra: [
+      ...runtime.flags,
       '--healthz-port=0',
       `--cgroup-root=/${layout.name}`,
       // Most machines on which the demo is tried have swap.

@@ -24,8 +24,12 @@ export async function stopDemo(deps: StopDeps, layout: DemoLayout): Promise<void
   const record = await readRecord(layout.record);
   await stopAgent(deps.clock, layout);
   deps.say('agent stopped');
-  if (record?.endpoint === undefined) await removeManaged(deps, layout);
-  else await removeOurPods(deps, layout, record.endpoint);
+  const external = record?.external;
+  if (external === undefined) await removeManaged(deps, layout);
+  else if (external.kind === 'docker') {
+    const { removeDockerPods } = await import('./docker.ts');
+    deps.say(`${await removeDockerPods(deps, layout, external.endpoint)} pods removed from docker`);
+  } else await removeOurPods(deps, layout, external.endpoint);
   await unmountUnder([layout.root]);
   await removeCgroupTree(`/${layout.name}`);
   await rm(layout.root, { recursive: true, force: true });

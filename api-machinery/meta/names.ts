@@ -60,6 +60,9 @@ export function dns1035LabelErrors(text: string): Reasons {
 export function qualifiedNameErrors(text: string): Reasons {
   // The usual form, without a prefix.
   if (text.length <= DNS_LABEL_MAX && QUALIFIED_PART.test(text)) return NONE;
+  // With a prefix, as finalizers have.
+  const slash = text.indexOf('/');
+  if (slash > 0 && text.length <= DNS_LABEL_MAX && isPrefixed(text, slash)) return NONE;
   const parts = text.split('/');
   if (parts.length > 2)
     return ["must be a name with an optional DNS prefix and one '/', such as 'example.com/name'"];
@@ -72,6 +75,9 @@ export function qualifiedNameErrors(text: string): Reasons {
   else reasons.push(...qualifiedPartErrors(name).map((reason) => `name part ${reason}`));
   return reasons;
 }
+
+const isPrefixed = (text: string, slash: number): boolean =>
+  SUBDOMAIN.test(text.slice(0, slash)) && QUALIFIED_PART.test(text.slice(slash + 1));
 
 const qualifiedPartErrors = (text: string): Reasons =>
   formErrors(

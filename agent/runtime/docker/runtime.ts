@@ -84,6 +84,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): DockerRuntim
     return (await files.read(sandboxKey(node, note.config)))?.addresses ?? [];
   }
 
+  const creating = new Set<string>();
   const mirror = createMirror({
     clock,
     client,
@@ -91,6 +92,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): DockerRuntim
     completeLog: (container) => logs.complete(container),
     addressesOf,
     forget: ({ id }) => logs.forget(id),
+    isCreating: ({ config }) => creating.has(sandboxKey(node, config)),
   });
   const context: DockerContext = {
     clock,
@@ -104,7 +106,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): DockerRuntim
     logs,
     files,
     networks,
-    creating: new Set(),
+    creating,
     progressDeadlineMs: options.pullProgressDeadlineMs,
     daemon,
     lowestOomScore: () => options.lowestOomScore,

@@ -168,7 +168,8 @@ async function unmount(point: string): Promise<void> {
   }
 }
 
-async function removeBridge(bridge: string): Promise<void> {
+/** Removes the interface if it exists. */
+export async function removeBridge(bridge: string): Promise<void> {
   try {
     await run('ip', ['link', 'delete', bridge, 'type', 'bridge']);
   } catch (thrown) {

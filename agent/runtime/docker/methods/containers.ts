@@ -28,7 +28,7 @@ import { requireSupportedContainer } from '../config/unsupported.ts';
 import { type DockerContext, nowNs, requireContainer, requireRunning, requireSandbox } from '../context.ts';
 import { createdContainer } from '../state/mirror.ts';
 import type { ContainerRecord, SandboxRecord } from '../state/records.ts';
-import { sandboxKey, supportOf } from './sandboxes.ts';
+import { processInfo, sandboxKey, supportOf } from './sandboxes.ts';
 import { readProfile } from './seccomp.ts';
 import { matchesContainer, viewContainer, viewContainerStatus } from './views.ts';
 
@@ -170,10 +170,11 @@ export function containerMethods(context: DockerContext): ContainerMethods {
       for (const { imageId } of found) await images.ensure(imageId);
       return { containers: found.map((record) => viewContainer(record, images.referenceOf(record.imageId))) };
     },
-    async containerStatus({ containerId }) {
+    async containerStatus({ containerId, verbose }) {
       const record = requireContainer(context, containerId);
       await images.ensure(record.imageId);
-      return { status: viewContainerStatus(record, images.referenceOf(record.imageId)) };
+      const status = viewContainerStatus(record, images.referenceOf(record.imageId));
+      return verbose ? { status, info: await processInfo(context, containerId) } : { status };
     },
     async reopenContainerLog({ containerId }) {
       await logs.reopen(requireRunning(context, containerId));

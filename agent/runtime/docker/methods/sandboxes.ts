@@ -144,6 +144,15 @@ async function removeSandbox(context: DockerContext, record: SandboxRecord): Pro
   await files.remove(sandboxKey(node, record.note.config));
 }
 
+/** The process of a container in the form of other runtimes. */
+export async function processInfo(
+  { client }: Pick<DockerContext, 'client'>,
+  id: string,
+): Promise<Readonly<Record<string, string>>> {
+  const { pid } = await client.inspect(id);
+  return { info: JSON.stringify({ pid }) };
+}
+
 export interface SandboxMethods {
   runPodSandbox(request: RunPodSandboxRequest): Promise<MessageInput<RunPodSandboxResponse>>;
   stopPodSandbox(request: StopPodSandboxRequest): Promise<object>;
@@ -163,7 +172,6 @@ export function sandboxMethods(context: DockerContext): SandboxMethods {
   async function runSandbox(key: string, note: SandboxNote): Promise<string> {
     const id = await createSandbox(context, key, note);
     const created = createdSandbox(note, id, nowNs(clock));
-    mirror.put(created);
     try {
       await startSandbox(context, key, created);
     } catch (thrown) {
@@ -204,8 +212,9 @@ export function sandboxMethods(context: DockerContext): SandboxMethods {
       if (record !== undefined) await removeSandbox(context, record);
       return {};
     },
-    async podSandboxStatus({ podSandboxId }) {
-      return { status: viewSandboxStatus(requireSandbox(context, podSandboxId)) };
+    async podSandboxStatus({ podSandboxId, verbose }) {
+      const status = viewSandboxStatus(requireSandbox(context, podSandboxId));
+      return verbose ? { status, info: await processInfo(context, podSandboxId) } : { status };
     },
     async listPodSandbox({ filter }) {
       return {

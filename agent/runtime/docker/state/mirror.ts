@@ -24,6 +24,9 @@ export interface MirrorDeps {
   /** Returns the addresses of a ready sandbox whose network docker does not manage. */
   readonly addressesOf: (note: SandboxNote, inspected: InspectedContainer) => Promise<readonly string[]>;
   readonly forget: (record: RuntimeRecord) => void;
+  /** Whether our own request is creating this sandbox. It is not recorded before it is ready: a client would take it for
+   *  one that has ended. */
+  readonly isCreating: (note: SandboxNote) => boolean;
 }
 
 export interface Mirror {
@@ -59,8 +62,15 @@ export function createMirror(deps: MirrorDeps): Mirror {
   const records = new Map<string, RuntimeRecord>();
   const listeners = createListeners<[change: RecordChange]>('docker records');
   const queue = createKeyedQueue();
+  /** Sandboxes that ended before they were recorded. */
+  const endedEarly = new Set<string>();
 
   function put(record: RuntimeRecord): void {
+    store(record);
+    if (endedEarly.delete(record.id)) refresh(record.id);
+  }
+
+  function store(record: RuntimeRecord): void {
     const before = records.get(record.id);
     if (before === undefined) {
       records.set(record.id, record);
@@ -106,9 +116,17 @@ export function createMirror(deps: MirrorDeps): Mirror {
 
   const settle = (id: string): Promise<RuntimeRecord | undefined> => queue.run(id, () => inspect(id));
 
+  /** A failed inspection means that the connection broke, after which all are listed again. */
+  function refresh(id: string): void {
+    settle(id).catch(() => undefined);
+  }
+
+  const isInCreation = (note: SandboxNote | ContainerNote | undefined): boolean =>
+    note?.kind === 'sandbox' && deps.isCreating(note);
+
   function created(event: DockerEvent): void {
     const note = deps.parseNote(event.labels);
-    if (note === undefined || records.has(event.id)) return;
+    if (note === undefined || records.has(event.id) || isInCreation(note)) return;
     const { id, timeNs } = event;
     put(note.kind === 'sandbox' ? createdSandbox(note, id, timeNs) : createdContainer(note, id, timeNs, ''));
   }
@@ -122,9 +140,13 @@ export function createMirror(deps: MirrorDeps): Mirror {
     settle,
     applyEvent(event) {
       if (event.action === 'create') created(event);
-      if (event.action === 'destroy') remove(event.id);
-      // A failed inspection means that the connection broke, after which all are listed again.
-      if (event.action === 'die' && records.has(event.id)) settle(event.id).catch(() => undefined);
+      if (event.action === 'destroy') {
+        endedEarly.delete(event.id);
+        remove(event.id);
+      }
+      if (event.action !== 'die') return;
+      if (records.has(event.id)) refresh(event.id);
+      else if (isInCreation(deps.parseNote(event.labels))) endedEarly.add(event.id);
     },
     onChange(listener) {
       listeners.add(listener);
