@@ -77,6 +77,8 @@ class Decoder {
   readonly #known: Readonly<Record<string, unknown>> | undefined;
   #hidden = false;
   #later: Later | undefined;
+  /** The list or object whose members were taken last, now or later. */
+  #putOff: unknown = undefined;
   /** Of what was decoded so far; counted in slices only, and rather too short. */
   #length = 0;
   readonly #maxLength: number;
@@ -164,6 +166,7 @@ class Decoder {
       this.#lengthen(lengthOf(element, item));
       here(() => result.push(this.#item(element, item, index)));
     });
+    if (items.length > 0) this.#putOff = items;
     return result;
   }
 
@@ -209,10 +212,12 @@ class Decoder {
     if (this.#later === undefined) for (const key of Object.keys(value)) entry(key);
     else {
       const here = this.#here();
-      this.#later.each(this.#namesOf(value), (key) => {
+      const names = this.#namesOf(value);
+      this.#later.each(names, (key) => {
         this.#lengthen(key.length + MEMBER_LENGTH + lengthOf(element, value[key]));
         here(() => entry(key));
       });
+      if (names.length > 0) this.#putOff = value;
     }
     return result;
   }
@@ -293,8 +298,7 @@ class Decoder {
 
   /** Reports whether decoding is deferred: the value may look empty so far, but is not. */
   #isPutOff(given: unknown): boolean {
-    if (this.#later === undefined || typeof given !== 'object' || given === null) return false;
-    return this.#names?.known(given) !== undefined || !isEmptyValue(given);
+    return this.#later !== undefined && this.#putOff === given;
   }
 
   #zero(plan: ValuePlan): unknown {

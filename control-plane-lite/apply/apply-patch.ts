@@ -18,6 +18,7 @@ import { type Changes, compareObjects, compareSteps, writtenFields } from './com
 import { type Conflict, conflictError, withoutAllowed } from './conflicts.ts';
 import { fieldsOfNew } from './every-field.ts';
 import { EMPTY_SET, intersection, isEmptySet, sameSet } from './field-set.ts';
+import { intersectionSteps } from './field-set-steps.ts';
 import { annotationOf, fieldsLastApplied, hasLastApplied, withLastApplied } from './last-applied.ts';
 import { mergeApplied, mergeAppliedSteps } from './merge.ts';
 import { ownedFields, ownedFieldsSteps, presentFields } from './owned-fields.ts';
@@ -182,20 +183,24 @@ function* ownersWithout(
   others: readonly Owner[],
   scope: Scope,
 ): Steps<readonly Owner[]> {
-  const { live, model, apiVersion, convert, force } = input;
+  const { live, model, apiVersion, convert, force, inSlices = false } = input;
   if (live === undefined) return others;
   const at = changesByVersion({ before: live, after: object, model, apiVersion, convert, scope }, changes);
   if (!force) {
-    const error = yield* refusalOf(input, live, yield* conflictsOf(others, at), scope);
+    const error = yield* refusalOf(input, live, yield* conflictsOf(others, at, inSlices), scope);
     // The response to it takes as long as the steps do.
     yield;
     if (error !== undefined) throw error;
   }
   yield;
-  return yield* ownersAfter(others, at);
+  return yield* ownersAfter(others, at, inSlices);
 }
 
-function* conflictsOf(others: readonly Owner[], at: ChangesAt): Steps<readonly Conflict[]> {
+function* conflictsOf(
+  others: readonly Owner[],
+  at: ChangesAt,
+  inSlices: boolean,
+): Steps<readonly Conflict[]> {
   const found: Conflict[] = [];
   for (const owner of others) {
     const version = at(owner.apiVersion);
@@ -204,7 +209,7 @@ function* conflictsOf(others: readonly Owner[], at: ChangesAt): Steps<readonly C
     yield;
     const written = writtenFields(version.changes);
     yield;
-    const fields = intersection(set, written);
+    const fields = inSlices ? yield* intersectionSteps(set, written) : intersection(set, written);
     if (!isEmptySet(fields)) found.push({ owner, fields });
     yield;
   }

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { pathsOf } from './conflicts.ts';
+import { finish } from '#api/kit/steps.ts';
+import { conflictError, pathsOf } from './conflicts.ts';
 import {
   difference,
   differenceBeneath,
@@ -14,6 +15,7 @@ import {
   setOfPaths,
   union,
 } from './field-set.ts';
+import { differenceSteps, intersectionSteps } from './field-set-steps.ts';
 import { FieldsV1Error, parseFieldsV1 } from './fields-v1.ts';
 
 type Paths = readonly (readonly string[])[];
@@ -41,6 +43,8 @@ describe('sets of fields', () => {
         const [x, y] = [keys(left), keys(right)];
         expect(keysOf(union(a, b))).toEqual([...x.union(y)].sort());
         expect(keysOf(intersection(a, b))).toEqual([...x.intersection(y)].sort());
+        expect(finish(intersectionSteps(a, b))).toEqual(intersection(a, b));
+        expect(finish(differenceSteps(a, b))).toEqual(difference(a, b));
         expect(keysOf(difference(a, b))).toEqual([...x.difference(y)].sort());
         expect(intersects(a, b)).toBe(!x.isDisjointFrom(y));
         const beneath = left.filter(
@@ -50,6 +54,38 @@ describe('sets of fields', () => {
         expect(sameSet(a, b)).toBe(x.symmetricDifference(y).size === 0);
       }),
     );
+  });
+
+  test.each([
+    ['intersection', intersectionSteps, intersection],
+    ['difference', differenceSteps, difference],
+  ])('that are wide have their %s in short steps', (_, inSteps, whole) => {
+    const wide = (from: number): FieldSet => {
+      const members = Object.fromEntries(
+        Array.from({ length: 5000 }, (__, index) => [`f:${from + index}`, EMPTY_SET]),
+      );
+      return { 'f:data': members, 'f:more': { 'f:a': members } };
+    };
+    const [a, b] = [wide(0), wide(100)];
+    const steps = inSteps(a, b);
+    let count = 0;
+    let step = steps.next();
+    for (; step.done !== true; step = steps.next()) count += 1;
+    expect(sameSet(step.value, whole(a, b))).toBe(true);
+    expect(count).toBeGreaterThanOrEqual(4);
+  });
+
+  test('that are wide are listed in short steps', () => {
+    const names = Array.from({ length: 9000 }, (_, index) => `f:${String(index).padStart(5, '0')}`);
+    const fields: FieldSet = { 'f:data': Object.fromEntries(names.map((name) => [name, EMPTY_SET])) };
+    const owner = { manager: 'a', operation: 'Update', apiVersion: 'v1', subresource: '' } as const;
+    const steps = conflictError([{ owner, fields }]);
+    let count = 0;
+    let step = steps.next();
+    for (; step.done !== true; step = steps.next()) count += 1;
+    expect(count).toBeGreaterThanOrEqual(8);
+    expect(step.value.causes).toHaveLength(9000);
+    expect(pathsOf(fields).map((path) => path[1])).toEqual(names);
   });
 
   test('keep one spelling: equal sets have equal JSON but for the order', () => {

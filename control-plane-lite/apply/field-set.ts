@@ -95,7 +95,7 @@ function uniteNodes(a: FieldSet, b: FieldSet): FieldSet {
 }
 
 /** A node under construction: a leaf if only `.` is left, nothing if none is. */
-class Remaining {
+export class Remaining {
   readonly #children: FieldSetDraft = {};
   #count = 0;
 
@@ -141,7 +141,8 @@ function subtractNodes(a: FieldSet, b: FieldSet): FieldSet | undefined {
   return result.settle();
 }
 
-function subtractNode(a: FieldSet, b: FieldSet): FieldSet | undefined {
+/** `undefined`: nothing is left. */
+export function subtractNode(a: FieldSet, b: FieldSet): FieldSet | undefined {
   if (isEmptySet(a)) return isMember(b) ? undefined : a;
   return subtractNodes(a, isEmptySet(b) ? { '.': LEAF } : b);
 }
@@ -177,7 +178,8 @@ function intersectNodes(a: FieldSet, b: FieldSet): FieldSet | undefined {
   return result.settle();
 }
 
-function intersectNode(a: FieldSet, b: FieldSet): FieldSet | undefined {
+/** `undefined`: nothing is left. */
+export function intersectNode(a: FieldSet, b: FieldSet): FieldSet | undefined {
   if (isEmptySet(a)) return isMember(b) ? LEAF : undefined;
   if (isEmptySet(b)) return isMember(a) ? LEAF : undefined;
   return intersectNodes(a, b);

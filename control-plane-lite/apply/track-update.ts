@@ -14,6 +14,7 @@ import { capOwners } from './cap-owners.ts';
 import { type Changes, compareObjects, compareSteps, writtenFields } from './compare.ts';
 import { fieldsOfNew } from './every-field.ts';
 import { difference, EMPTY_SET, type FieldSet, isEmptySet, union } from './field-set.ts';
+import { differenceSteps } from './field-set-steps.ts';
 import {
   formatOwners,
   isReset,
@@ -89,7 +90,7 @@ function* ofUpdate(input: TrackInput, live: ApiObject): Steps<Entries> {
   if (changes === undefined) return kept ? live.metadata.managedFields : formatOwners(owners);
   const at = changesByVersion({ before: live, after: next, model, apiVersion, convert, scope }, changes);
   const identity = identityOf(input, 'Update');
-  const rest = yield* ownersAfter(owners, at, identity);
+  const rest = yield* ownersAfter(owners, at, input.inSlices === true, identity);
   const written = writtenFields(changes);
   yield;
   const mine = withMine(rest, identity, written, nowMs);
@@ -139,6 +140,7 @@ export function identityOf(
 export function* ownersAfter(
   owners: readonly Owner[],
   at: ChangesAt,
+  inSlices: boolean,
   writer?: ManagerIdentity,
 ): Steps<readonly Owner[]> {
   const after: Owner[] = [];
@@ -149,16 +151,16 @@ export function* ownersAfter(
     const own = writer !== undefined && isSameManager(owner, writer);
     const set = adaptToTypes(owner.set, version.model);
     yield;
-    after.push(withSet(owner, yield* withoutChanged(set, version.changes, own)));
+    after.push(withSet(owner, yield* withoutChanged(set, version.changes, own, inSlices)));
   }
   return after;
 }
 
-function* withoutChanged(set: FieldSet, changes: Changes, own: boolean): Steps<FieldSet> {
+function* withoutChanged(set: FieldSet, changes: Changes, own: boolean, inSlices: boolean): Steps<FieldSet> {
   const { added = EMPTY_SET, modified = EMPTY_SET, removed = EMPTY_SET } = changes;
   let left = set;
   for (const taken of own ? [removed] : [modified, added, removed]) {
-    left = difference(left, taken);
+    left = inSlices ? yield* differenceSteps(left, taken) : difference(left, taken);
     yield;
   }
   return left;

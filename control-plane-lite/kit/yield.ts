@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { finish, finishInTurns, type Steps } from '#api/kit/steps.ts';
 
 /** From this size on, in bytes, a step on an object takes several ms. */
-export const LARGE_BYTES: number = 256 * 1024;
+export const LARGE_BYTES: number = 128 * 1024;
 
 /** Large bodies that are worked on at once, each with a few tens of MiB; others wait. */
 export const MAX_LARGE_BODIES = 8;

@@ -235,7 +235,7 @@ export const API_DRIVERS: readonly Driver[] = [
   },
   {
     name: 'addresses',
-    covers: [],
+    covers: ['api-machinery/meta/ip.ts'],
     run: (text) => [parseIp(text), parseIpRange(text), parsePercent(text)],
     frames: [
       ['1.2.3.4/', ''],
@@ -258,7 +258,7 @@ export const API_DRIVERS: readonly Driver[] = [
   },
   {
     name: 'labels and annotations',
-    covers: [],
+    covers: ['api-machinery/meta/names.ts'],
     run: (text) => [
       validateLabels({ [text]: text }, 'labels'),
       validateAnnotations({ [text]: text }, 'annotations'),

@@ -4,7 +4,6 @@ import { Buffer } from 'node:buffer';
 import { setMember } from '#api/codec/set-member.ts';
 import type { Secret } from '#api/gen/core-v1.ts';
 import { isMutableObject } from '#api/kit/object.ts';
-import { isEmptyValue } from '#api/schema/decode-plan.ts';
 import { validateSecretContent } from '#api/schema/validation/config.ts';
 import { immutableField } from '../content-diff.ts';
 import type { ApiObject, KindEntry } from '../contract.ts';
@@ -17,12 +16,22 @@ function mergeStringData(draft: ApiObject): void {
   const text = draft['stringData'];
   if (text === undefined) return;
   delete draft['stringData'];
-  if (!isMutableObject(text) || isEmptyValue(text)) return;
-  const data: Record<string, unknown> = {};
+  if (!isMutableObject(text)) return;
   const before = draft['data'];
-  if (isMutableObject(before)) for (const key in before) setMember(data, key, before[key]);
-  for (const key in text) setMember(data, key, base64Of(String(text[key])));
-  draft['data'] = data;
+  if (isMutableObject(before)) {
+    const data: Record<string, unknown> = {};
+    for (const key in before) setMember(data, key, before[key]);
+    for (const key in text) setMember(data, key, base64Of(String(text[key])));
+    draft['data'] = data;
+    return;
+  }
+  // The same object: another one with hundreds of thousands of members takes as long to build as all else.
+  let isEmpty = true;
+  for (const key in text) {
+    isEmpty = false;
+    if (text[key] !== '') setMember(text, key, base64Of(String(text[key])));
+  }
+  if (!isEmpty) draft['data'] = text;
 }
 
 const base64Of = (text: string): string => (text === '' ? '' : Buffer.from(text).toString('base64'));
