@@ -27,6 +27,7 @@ import { createDialer } from './network/dial.ts';
 import type { PodNetworks } from './network/pod-networks.ts';
 import { createDockerLink, type DockerLink } from './state/connect.ts';
 import { createMirror } from './state/mirror.ts';
+import type { ContainerRecord } from './state/records.ts';
 import { createSandboxFiles } from './state/sandbox-files.ts';
 import { createStreamingServer } from './streaming/server.ts';
 
@@ -61,6 +62,12 @@ const RUNTIME_NAME = 'docker';
 function asServed(methods: object): Readonly<Record<string, ServedMethod>> {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above
   return methods as Readonly<Record<string, ServedMethod>>;
+}
+
+function followLog({ log, logs }: DockerContext, container: ContainerRecord): void {
+  logs.follow(container).catch((thrown: unknown) => {
+    log.warn({ err: asError(thrown), containerId: container.id }, 'Failed to follow container log');
+  });
 }
 
 export function createDockerRuntime(options: DockerRuntimeOptions): DockerRuntime {
@@ -123,19 +130,13 @@ export function createDockerRuntime(options: DockerRuntimeOptions): DockerRuntim
     },
     onCurrent() {
       for (const container of mirror.containers()) {
-        if (container.phase === 'running') follow(container);
+        if (container.phase === 'running') followLog(context, container);
       }
       collectLeftovers(context).catch((thrown: unknown) => {
         log.warn({ err: asError(thrown) }, 'Failed to collect leftovers');
       });
     },
   });
-
-  function follow(container: Parameters<typeof logs.follow>[0]): void {
-    logs.follow(container).catch((thrown: unknown) => {
-      log.warn({ err: asError(thrown), containerId: container.id }, 'Failed to follow container log');
-    });
-  }
 
   const server = createStreamingServer({ clock, log });
   return {

@@ -49,13 +49,22 @@ function stageOf(record: RuntimeRecord): number {
   return ['created', 'running', 'exited'].indexOf(record.phase);
 }
 
-function kindOfChange(before: RuntimeRecord, after: RuntimeRecord): 'started' | 'stopped' | undefined {
-  if (before.kind === 'sandbox' || after.kind === 'sandbox') {
-    if (stageOf(before) === stageOf(after)) return undefined;
-    return stageOf(after) === 1 ? 'started' : 'stopped';
+function changesOf(
+  before: RuntimeRecord | undefined,
+  after: RuntimeRecord,
+): readonly Exclude<RecordChange['kind'], 'deleted'>[] {
+  if (before === undefined) {
+    const hasStarted = after.kind === 'container' ? after.phase !== 'created' : after.isReady;
+    const hasEnded = after.kind === 'container' && after.phase === 'exited';
+    return [
+      'created',
+      ...(hasStarted ? (['started'] as const) : []),
+      ...(hasEnded ? (['stopped'] as const) : []),
+    ];
   }
-  if (before.phase === after.phase) return undefined;
-  return after.phase === 'running' ? 'started' : 'stopped';
+  if (stageOf(before) === stageOf(after)) return [];
+  const isUp = after.kind === 'sandbox' ? after.isReady : after.phase === 'running';
+  return [isUp ? 'started' : 'stopped'];
 }
 
 export function createMirror(deps: MirrorDeps): Mirror {
@@ -72,19 +81,9 @@ export function createMirror(deps: MirrorDeps): Mirror {
 
   function store(record: RuntimeRecord): void {
     const before = records.get(record.id);
-    if (before === undefined) {
-      records.set(record.id, record);
-      listeners.notify({ kind: 'created', record });
-      const hasStarted = record.kind === 'container' ? record.phase !== 'created' : record.isReady;
-      if (hasStarted) listeners.notify({ kind: 'started', record });
-      if (record.kind === 'container' && record.phase === 'exited')
-        listeners.notify({ kind: 'stopped', record });
-      return;
-    }
-    if (record.kind === 'container' && stageOf(record) < stageOf(before)) return;
+    if (before !== undefined && record.kind === 'container' && stageOf(record) < stageOf(before)) return;
     records.set(record.id, record);
-    const kind = kindOfChange(before, record);
-    if (kind !== undefined) listeners.notify({ kind, record });
+    for (const kind of changesOf(before, record)) listeners.notify({ kind, record });
   }
 
   function remove(id: string): void {
