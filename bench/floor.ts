@@ -21,13 +21,19 @@ export interface PreparedPod {
   container(attempt: number): MessageInput<ContainerConfig>;
 }
 
-export interface Floor {
+/** Pods through bare calls of a runtime. */
+export interface PodFloor {
+  /** Builds the requests of a pod. Returns what sends them, and resolves with the sandbox's ID. */
+  ready(name: string): Promise<() => Promise<string>>;
+  remove(sandboxId: string): Promise<void>;
+}
+
+export interface Floor extends PodFloor {
   prepare(name: string): Promise<PreparedPod>;
   /** RunPodSandbox, CreateContainer, StartContainer. Returns the sandbox's ID. */
   run(pod: PreparedPod): Promise<string>;
   /** CreateContainer and StartContainer in an existing sandbox. */
   startContainer(pod: PreparedPod, sandboxId: string, attempt: number): Promise<void>;
-  remove(sandboxId: string): Promise<void>;
 }
 
 export interface FloorOptions {
@@ -66,50 +72,58 @@ export async function createFloor({ cri, outDir, flags }: FloorOptions): Promise
     await runtime.startContainer({ containerId });
   }
 
+  async function prepare(name: string): Promise<PreparedPod> {
+    const pod = await readPod(name);
+    const { podLogsDir, resources, owner } = settings;
+    const cgroupParent = config.cgroupRoot;
+    const sandbox = createSandboxConfig({
+      pod,
+      attempt: 0,
+      owner,
+      logDirectory: podLogDir(podLogsDir, podIdentity(pod)),
+      cgroupParent,
+      dns,
+      resources,
+    });
+    if (sandbox.kind === 'error') throw new Error(sandbox.message);
+    const [container] = pod.spec?.containers ?? [];
+    if (container === undefined) throw new Error('the pod has no container');
+    const volume = { name: 'out', hostPath: outDir, readOnly: false, seLinuxRelabel: false };
+    return {
+      sandbox: sandbox.config,
+      container(attempt) {
+        const result = createContainerConfig({
+          pod,
+          container,
+          kind: 'app',
+          attempt,
+          owner,
+          image: { ref: image?.id ?? '', user: {} },
+          env: new Map(),
+          volumes: new Map([['out', volume]]),
+          subPaths: new Map(),
+          hostsFile: '/etc/hosts',
+          terminationLog: undefined,
+          settings: settings.container,
+        });
+        if (result.kind === 'error') throw new Error(result.message);
+        return result.config;
+      },
+    };
+  }
+
+  async function run(pod: PreparedPod): Promise<string> {
+    const { podSandboxId } = await runtime.runPodSandbox({ config: pod.sandbox });
+    await startContainer(pod, podSandboxId, 0);
+    return podSandboxId;
+  }
+
   return {
-    async prepare(name) {
-      const pod = await readPod(name);
-      const { podLogsDir, resources, owner } = settings;
-      const cgroupParent = config.cgroupRoot;
-      const sandbox = createSandboxConfig({
-        pod,
-        attempt: 0,
-        owner,
-        logDirectory: podLogDir(podLogsDir, podIdentity(pod)),
-        cgroupParent,
-        dns,
-        resources,
-      });
-      if (sandbox.kind === 'error') throw new Error(sandbox.message);
-      const [container] = pod.spec?.containers ?? [];
-      if (container === undefined) throw new Error('the pod has no container');
-      const volume = { name: 'out', hostPath: outDir, readOnly: false, seLinuxRelabel: false };
-      return {
-        sandbox: sandbox.config,
-        container(attempt) {
-          const result = createContainerConfig({
-            pod,
-            container,
-            kind: 'app',
-            attempt,
-            owner,
-            image: { ref: image?.id ?? '', user: {} },
-            env: new Map(),
-            volumes: new Map([['out', volume]]),
-            subPaths: new Map(),
-            hostsFile: '/etc/hosts',
-            terminationLog: undefined,
-            settings: settings.container,
-          });
-          if (result.kind === 'error') throw new Error(result.message);
-          return result.config;
-        },
-      };
-    },
-    async run(pod) {
-      const { podSandboxId } = await runtime.runPodSandbox({ config: pod.sandbox });
-      await startContainer(pod, podSandboxId, 0);
-      return podSandboxId;
+    prepare,
+    run,
+    async ready(name) {
+      const pod = await prepare(name);
+      return () => run(pod);
     },
     startContainer,
     async remove(podSandboxId) {

@@ -4,6 +4,8 @@ import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { asError } from '#api/kit/errno.ts';
 import { readArguments } from '../scripts/arguments.ts';
+import { DOCKER_ROWS } from './docker/rows.ts';
+import { setUpDocker } from './docker/setup.ts';
 import { evictionKill, evictionSignals } from './eviction/rows.ts';
 import { setUpEviction } from './eviction/setup.ts';
 import type { FleetSize } from './fleet/fleet.ts';
@@ -73,6 +75,7 @@ async function runRow<B>(row: RowOn<B>, bench: B): Promise<Result> {
 /** The order matters: rows with the full set of pods follow each other. */
 const groups = (fleet: FleetSize): readonly Group[] => [
   groupOf([agentStart, podStart, containerRestart, manyPods, idleCpu, memory, adoption], setUpBench),
+  groupOf(DOCKER_ROWS, setUpDocker),
   groupOf([volumesCold, volumesRestart, usageCpu], setUpVolumes),
   groupOf([evictionKill, evictionSignals], setUpEviction),
   groupOf([retention, retentionContainerd], setUpRetention),

@@ -5,11 +5,11 @@ import { removeCgroupTree } from '#agent/runtime/managed/cgroup-tree.ts';
 import { silentLogger } from '#api/kit/logger.ts';
 import { type CriConnection, connectRuntime } from '#cri/client/connection.ts';
 import { BUNDLE_ENTRIES, bundle } from '../scripts/bundle.ts';
-import { TestAgent } from '../testing/agent.ts';
+import { TestAgent, type TestAgentOptions } from '../testing/agent.ts';
 import { startTestContainerd } from '../testing/containerd.ts';
 import { createTempDir } from '../testing/temp.ts';
 import { eventually } from '../testing/wait.ts';
-import { createFloor, type Floor } from './floor.ts';
+import { createFloor, type Floor, type PodFloor } from './floor.ts';
 import { podManifest } from './pod.ts';
 import { type StartedWatch, watchStarted } from './started.ts';
 
@@ -31,6 +31,11 @@ export interface Bench {
   readonly fill: () => Promise<void>;
   /** Reports the progress of a row. */
   readonly say: (line: string) => void;
+}
+
+/** What rows of starts need, on any runtime. */
+export interface StartBench extends Pick<Bench, 'agent' | 'started' | 'drop' | 'clear' | 'fill' | 'say'> {
+  readonly floor: PodFloor;
 }
 
 /** Names of the full set. */
@@ -57,12 +62,30 @@ export function unitEnvironment(unit: string): Readonly<Record<string, string>> 
   );
 }
 
+/** Directory of the bundle. */
+export const programIn = (folder: string): string => join(folder, 'program');
+
+/** Returns the bundled agent with the flags and the environment of the unit, not yet started. */
+export async function createShippedAgent(
+  stack: AsyncDisposableStack,
+  folder: string,
+  options: Pick<TestAgentOptions, 'endpoint' | 'flags'>,
+): Promise<TestAgent> {
+  const unit = await readUnit();
+  return TestAgent.create({
+    ...options,
+    program: [...unitNodeFlags(unit), join(programIn(folder), 'nodeagent.js'), 'run'],
+    env: { ...unitEnvironment(unit), NODE_COMPILE_CACHE: join(folder, 'cache') },
+    folder: stack.use(await createTempDir('na-bench-a-')),
+    start: false,
+  });
+}
+
 /** Starts everything; disposing of the stack stops and removes it. */
 export async function setUpBench(stack: AsyncDisposableStack, say: (line: string) => void): Promise<Bench> {
   const folder = stack.use(await createTempDir('na-bench-'));
-  const program = join(folder.path, 'program');
   say('bundling the agent');
-  await bundle(program, BUNDLE_ENTRIES);
+  await bundle(programIn(folder.path), BUNDLE_ENTRIES);
   say('starting containerd');
   let cgroup: string | undefined;
   // After the runtime and the remaining processes of pods are gone.
@@ -77,23 +100,20 @@ export async function setUpBench(stack: AsyncDisposableStack, say: (line: string
   const started = stack.use(watchStarted(outDir));
   const flags = [`--root-dir=${folder.path}/floor`, `--pod-logs-dir=${folder.path}/floor-logs`];
   const floor = await createFloor({ cri, outDir, flags });
-  const unit = await readUnit();
-  const agent = await TestAgent.create({
-    endpoint: containerd.endpoint,
-    program: [...unitNodeFlags(unit), join(program, 'nodeagent.js'), 'run'],
-    env: { ...unitEnvironment(unit), NODE_COMPILE_CACHE: join(folder.path, 'cache') },
-    folder: stack.use(await createTempDir('na-bench-a-')),
-    start: false,
-  });
+  const agent = await createShippedAgent(stack, folder.path, { endpoint: containerd.endpoint });
   cgroup = agent.cgroup;
   stack.defer(async () => void (await agent.stop()));
   await agent.start();
   return createBench({ agent, cri, floor, started, say }, outDir);
 }
 
-type Parts = Pick<Bench, 'agent' | 'cri' | 'floor' | 'started' | 'say'>;
+type Parts = Pick<Bench, 'agent' | 'started' | 'say'>;
 
-function createBench(parts: Parts, outDir: string): Bench {
+/** Adds what creates and removes pods of the agent. */
+export function createBench<P extends Parts>(
+  parts: P,
+  outDir: string,
+): P & Pick<Bench, 'drop' | 'clear' | 'fill'> {
   const { agent } = parts;
   let present: readonly string[] = [];
 

@@ -33,6 +33,7 @@ async function createTree(
     root: folder.path,
     settings: {
       runtimeEndpoint: '',
+      dockerEndpoint: '',
       rootDir: '/var/lib/agent',
       podLogsDir: '/var/log/pods',
       volumePluginDir: '/usr/plugins',
@@ -49,6 +50,7 @@ async function createTree(
     uid: 0,
     kernelRelease: '6.1.0',
     readRuntimeInfo: () => Promise.reject(new Error('must not be called')),
+    readDockerFacts: () => Promise.reject(new Error('must not be called')),
     readServerInfo: () => Promise.reject(new Error('must not be called')),
     ...deps,
   });

@@ -4,6 +4,7 @@ import { checkAgent, checkPrivileges, checkWaits } from './checks/agent.ts';
 import { checkServer, createCertificateCheck } from './checks/cluster.ts';
 import { checkDevicePlugins, checkHugePages, checkShutdown } from './checks/devices.ts';
 import { checkDisk } from './checks/disk.ts';
+import { checkDocker } from './checks/docker.ts';
 import { checkCgroups, checkInotify, checkOverlay, checkSwap, createClockCheck } from './checks/kernel.ts';
 import { checkKernelDefaults, checkLimits } from './checks/limits.ts';
 import { checkMemoryNodes, checkProcessors } from './checks/resources.ts';
@@ -22,6 +23,7 @@ export const createChecks = (now: () => number): readonly Check[] => [
   checkServer,
   createCertificateCheck(now),
   checkRuntime,
+  checkDocker,
   checkCni,
   checkCgroups,
   checkLimits,

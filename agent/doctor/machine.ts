@@ -7,6 +7,8 @@ import { findProgram } from '#volumes/programs/find-program.ts';
 export interface DoctorSettings {
   /** Empty: the runtime is detected. */
   readonly runtimeEndpoint: string;
+  /** Empty: docker is not the runtime. */
+  readonly dockerEndpoint: string;
   readonly rootDir: string;
   readonly podLogsDir: string;
   readonly volumePluginDir: string;
@@ -34,6 +36,15 @@ export interface RuntimeInfo {
   }[];
   /** Sandboxes of agents without a recorded root directory. Absent: not checked. */
   readonly homeless?: readonly HomelessSandbox[];
+}
+
+export interface DockerFacts {
+  readonly version: string;
+  readonly apiVersion: string;
+  readonly cgroupDriver: string;
+  readonly cgroupVersion: 1 | 2;
+  readonly storageDriver: string;
+  readonly liveRestore: boolean;
 }
 
 /** Made by an earlier release: whether its agent is gone can't be found out. */
@@ -75,6 +86,8 @@ export interface Machine {
   space(path: string): Promise<Space | undefined>;
   /** @throws Error when the runtime is unreachable */
   readRuntimeInfo(endpoint: string): Promise<RuntimeInfo>;
+  /** @throws Error when docker is unreachable */
+  readDockerFacts(endpoint: string): Promise<DockerFacts>;
   /** @throws Error when the server is unreachable with the client configuration at the path */
   readServerInfo(platconfig: string): Promise<ServerInfo>;
   /** Kernel release, as in `uname -r`. */
@@ -92,7 +105,7 @@ export interface Space {
 export interface MachineDeps
   extends Pick<
     Machine,
-    'settings' | 'agent' | 'uid' | 'readRuntimeInfo' | 'readServerInfo' | 'kernelRelease'
+    'settings' | 'agent' | 'uid' | 'readRuntimeInfo' | 'readDockerFacts' | 'readServerInfo' | 'kernelRelease'
   > {
   /** `/`, or another root. */
   readonly root: string;

@@ -1,3 +1,4 @@
+import * as fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import {
   absolutePathErrors,
@@ -92,6 +93,31 @@ describe('portNumberErrors', () => {
   test.each([0, -1, 65_536, 1.5, Number.NaN])('rejects %d', (port) =>
     expect(portNumberErrors(port)).toHaveLength(1),
   );
+});
+
+describe('label values and the name part of keys', () => {
+  const form = /^(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?)$/;
+  const texts = fc.string({
+    unit: fc.constantFrom('a', 'z', 'A', 'Z', '0', '9', '-', '_', '.', '/', '@', '[', '`', '{', ':', 'ä'),
+    maxLength: 5,
+  });
+  test('have the form of the pattern', () => {
+    fc.assert(
+      fc.property(texts, (text) => {
+        expect(labelValueErrors(text).length === 0).toBe(text === '' || form.test(text));
+        const name = text.replaceAll('/', '-');
+        expect(qualifiedNameErrors(name).length === 0).toBe(form.test(name));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test('have at most 63 characters', () => {
+    expect(qualifiedNameErrors('a'.repeat(63))).toEqual([]);
+    expect(qualifiedNameErrors('a'.repeat(64))).toHaveLength(1);
+    expect(qualifiedNameErrors(`example.com/${'a'.repeat(63)}`)).toEqual([]);
+    expect(qualifiedNameErrors(`example.com/${'a'.repeat(64)}`)).toHaveLength(1);
+  });
 });
 
 it('returns every reason, not only the first', () => {

@@ -1,17 +1,17 @@
 /** Row: one pod, from manifest rename to the first instruction of its container. */
-import type { Row } from '../row.ts';
-import { type Bench, wallMs } from '../setup.ts';
+import type { RowOn } from '../row.ts';
+import { type StartBench, wallMs } from '../setup.ts';
 import { type Measurement, median } from '../table.ts';
 
 const REPEATS = 15;
 
-async function measure({ floor, started, drop, clear, say }: Bench): Promise<Measurement> {
+async function measure({ floor, started, drop, clear, say }: StartBench): Promise<Measurement> {
   const own: number[] = [];
   const bare: number[] = [];
   for (let index = 0; index < REPEATS; index += 1) {
-    const pod = await floor.prepare(`bare-${index}`);
+    const run = await floor.ready(`bare-${index}`);
     const bareMs = wallMs();
-    const running = floor.run(pod);
+    const running = run();
     bare.push((await started.at(`bare-${index}`, bareMs)) - bareMs);
     await floor.remove(await running);
     const name = `one-${index}`;
@@ -23,7 +23,7 @@ async function measure({ floor, started, drop, clear, say }: Bench): Promise<Mea
   return { value: median(own) / 1000, floor: median(bare) / 1000 };
 }
 
-export const podStart: Row = {
+export const podStart: RowOn<StartBench> = {
   name: 'pod-start',
   title: 'one pod: manifest → first instruction',
   unit: 's',

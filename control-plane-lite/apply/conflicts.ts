@@ -2,7 +2,7 @@
  *  Source: conflicts, document 1 §4.9.2 and §7; upstream's Status for apply conflicts. */
 import { finish, type Steps } from '#api/kit/steps.ts';
 import { StatusError } from '#api/meta/status-error.ts';
-import { difference, type FieldSet, isEmptySet, isMember, LEAF } from './field-set.ts';
+import { difference, type FieldSet, isEmptySet, LEAF } from './field-set.ts';
 import { compareText, type ManagerIdentity } from './owners.ts';
 import { compareElements, formatPath } from './path-element.ts';
 
@@ -70,14 +70,17 @@ const sorted = (elements: string[]): readonly string[] =>
 export const pathsOf = (set: FieldSet): readonly (readonly string[])[] => finish(pathSteps(set, []));
 
 function* pathSteps(set: FieldSet, prefix: readonly string[]): Steps<readonly (readonly string[])[]> {
-  const elements = sorted(Object.keys(set).filter((element) => element !== '.'));
-  if (elements.length > WIDE_ELEMENTS) yield;
+  const names = Object.keys(set).filter((element) => element !== '.');
+  if (names.length > WIDE_ELEMENTS) yield;
+  const elements = sorted(names);
+  if (names.length > WIDE_ELEMENTS) yield;
   const members: (readonly string[])[] = [];
   const nested: string[] = [];
-  for (const element of elements) {
+  for (const [index, element] of elements.entries()) {
+    if (index % WIDE_ELEMENTS === WIDE_ELEMENTS - 1) yield;
     const node = set[element] ?? LEAF;
     const isLeaf = isEmptySet(node);
-    if (isLeaf || isMember(node)) members.push([...prefix, element]);
+    if (isLeaf || node['.'] !== undefined) members.push([...prefix, element]);
     if (!isLeaf) nested.push(element);
   }
   const inner: (readonly (readonly string[])[])[] = [members];

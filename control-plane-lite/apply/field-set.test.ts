@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { finish } from '#api/kit/steps.ts';
-import { pathsOf } from './conflicts.ts';
+import { conflictError, pathsOf } from './conflicts.ts';
 import {
   difference,
   differenceBeneath,
@@ -73,6 +73,19 @@ describe('sets of fields', () => {
     for (; step.done !== true; step = steps.next()) count += 1;
     expect(sameSet(step.value, whole(a, b))).toBe(true);
     expect(count).toBeGreaterThanOrEqual(4);
+  });
+
+  test('that are wide are listed in short steps', () => {
+    const names = Array.from({ length: 9000 }, (_, index) => `f:${String(index).padStart(5, '0')}`);
+    const fields: FieldSet = { 'f:data': Object.fromEntries(names.map((name) => [name, EMPTY_SET])) };
+    const owner = { manager: 'a', operation: 'Update', apiVersion: 'v1', subresource: '' } as const;
+    const steps = conflictError([{ owner, fields }]);
+    let count = 0;
+    let step = steps.next();
+    for (; step.done !== true; step = steps.next()) count += 1;
+    expect(count).toBeGreaterThanOrEqual(8);
+    expect(step.value.causes).toHaveLength(9000);
+    expect(pathsOf(fields).map((path) => path[1])).toEqual(names);
   });
 
   test('keep one spelling: equal sets have equal JSON but for the order', () => {

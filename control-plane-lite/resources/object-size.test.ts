@@ -27,6 +27,19 @@ describe('the size of an object whose JSON is stored', () => {
     expect(() => finish(checkSizeSteps({}, objectOf('\n'.repeat(room + 1))))).toThrow(tooLarge);
   });
 
+  test('is measured in steps, which an escape may cross', () => {
+    const stepsOf = (text: string): number => {
+      const steps = checkSizeSteps({}, objectOf(text));
+      let count = 0;
+      while (steps.next().done !== true) count += 1;
+      return count;
+    };
+    expect(stepsOf('\n'.repeat(room))).toBeGreaterThan(8);
+    expect(stepsOf(`a${'\n'.repeat(room - 1)}`)).toBeGreaterThan(8);
+    expect(() => stepsOf(`a${'\n'.repeat(room)}`)).toThrow(tooLarge);
+    expect(stepsOf('x'.repeat(room))).toBe(0);
+  });
+
   test('is that of definitions', () => {
     const definitions = schemaOf(`apiextensions.${plat.apiGroupDomain}/v1.CustomResourceDefinition`);
     expect(storedCheck(definitions, objectOf('x'.repeat(room + 1)))).toThrow(tooLarge);

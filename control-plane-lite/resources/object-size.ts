@@ -21,19 +21,41 @@ export const objectTooLarge = (cause?: unknown): StatusError =>
     cause === undefined ? {} : { cause },
   );
 
-/** Length of a JSON text without its escapes. A search for each escape would take longer than a loop. */
-function withoutEscapes(json: Buffer): number {
-  let { length } = json;
-  for (let at = 0; at < json.length; at += 1) {
-    if (json[at] !== BACKSLASH) continue;
-    length -= 1;
-    at += 1;
-  }
-  return length;
+/** Bytes that one step looks at. */
+const STEP_BYTES = 256 * 1024;
+
+interface Escapes {
+  readonly count: number;
+  /** Where to look on: an escape may end behind the part. */
+  readonly at: number;
 }
 
-const isTooLong = (json: Buffer, beside = 0): boolean =>
-  json.length + beside > MAX_OBJECT_BYTES && withoutEscapes(json) + beside > MAX_OBJECT_BYTES;
+/** Escapes that begin in a part of a JSON text. A search for each would take longer than a loop. */
+function escapesIn(json: Buffer, from: number, to: number): Escapes {
+  let count = 0;
+  let at = from;
+  for (; at < to; at += 1) {
+    if (json[at] !== BACKSLASH) continue;
+    count += 1;
+    at += 1;
+  }
+  return { count, at };
+}
+
+/** Reports whether a JSON text is too long without its escapes. */
+function* isTooLong(json: Buffer, beside = 0): Steps<boolean> {
+  let length = json.length + beside;
+  if (length <= MAX_OBJECT_BYTES) return false;
+  let at = json.indexOf(BACKSLASH);
+  if (at < 0) return true;
+  while (at < json.length && length > MAX_OBJECT_BYTES) {
+    yield;
+    const found = escapesIn(json, at, Math.min(at + STEP_BYTES, json.length));
+    length -= found.count;
+    at = found.at;
+  }
+  return length > MAX_OBJECT_BYTES;
+}
 
 /** @param json of the object
  *  @throws StatusError RequestEntityTooLarge */
@@ -44,7 +66,7 @@ export function checkStoredSize(schema: StoredAs, object: object, json: Buffer):
 /** The same of a large object, in short steps.
  *  @throws StatusError RequestEntityTooLarge */
 export function* checkStoredSizeSteps(schema: StoredAs, object: object, json: Buffer): Steps<void> {
-  if (!isTooLong(json)) return;
+  if (!(yield* isTooLong(json))) return;
   if (schema.protobufLength === undefined) throw objectTooLarge();
   yield;
   const length = yield* schema.protobufLength(object, { most: MAX_OBJECT_BYTES });
@@ -66,7 +88,8 @@ export function* checkSizeSteps(
   { names, beside = 0 }: SizeOptions = {},
 ): Steps<void> {
   if (protobufLength === undefined) {
-    if (isTooLong(yield* writeJsonSteps(object, names), beside)) throw objectTooLarge();
+    const json = yield* writeJsonSteps(object, names);
+    if (yield* isTooLong(json, beside)) throw objectTooLarge();
     return;
   }
   const most = MAX_OBJECT_BYTES - beside;

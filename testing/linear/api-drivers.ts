@@ -258,7 +258,7 @@ export const API_DRIVERS: readonly Driver[] = [
   },
   {
     name: 'labels and annotations',
-    covers: [],
+    covers: ['api-machinery/meta/names.ts'],
     run: (text) => [
       validateLabels({ [text]: text }, 'labels'),
       validateAnnotations({ [text]: text }, 'annotations'),

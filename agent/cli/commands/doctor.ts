@@ -90,6 +90,8 @@ async function runChecks(
     kernelRelease: release(),
     readRuntimeInfo: async (endpoint) =>
       (await import('../../doctor/runtime-info.ts')).readRuntimeInfo(endpoint),
+    readDockerFacts: async (endpoint) =>
+      (await import('../../doctor/docker-facts.ts')).readDockerFacts(endpoint),
     readServerInfo: async (file) => (await import('../../doctor/server-info.ts')).readServerInfo(file),
   });
   return examine(
@@ -149,6 +151,7 @@ function readSettings(texts: SettingTexts): DoctorSettings {
   const text = (key: string): string => plainText(texts.get(key) ?? '');
   return {
     runtimeEndpoint: text('containerRuntimeEndpoint'),
+    dockerEndpoint: text('containerRuntime') === 'docker' ? text('dockerEndpoint') : '',
     rootDir: text('rootDir'),
     podLogsDir: text('podLogsDir'),
     volumePluginDir: text('volumePluginDir'),

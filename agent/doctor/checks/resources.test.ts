@@ -31,6 +31,7 @@ async function look(
     root: folder.path,
     settings: {
       runtimeEndpoint: '',
+      dockerEndpoint: '',
       rootDir: '/r',
       podLogsDir: '/l',
       volumePluginDir: '/p',
@@ -47,6 +48,7 @@ async function look(
     agent: { running: false, version: '', waits: [] },
     uid: 0,
     kernelRelease: '6.1.0',
+    readDockerFacts: () => Promise.reject(new Error('must not be called')),
     readServerInfo: () => Promise.reject(new Error('must not be called')),
     readRuntimeInfo: () => Promise.reject(new Error('must not be called')),
   });

@@ -5,8 +5,10 @@ import { detectEndpoint } from '../../runtime/detect-endpoint.ts';
 import type { Finding } from '../finding.ts';
 import type { Machine, RuntimeInfo } from '../machine.ts';
 
+/** Nothing on docker, which has checks of its own. */
 export async function checkRuntime(machine: Machine): Promise<readonly Finding[]> {
-  const { runtimeEndpoint } = machine.settings;
+  const { runtimeEndpoint, dockerEndpoint } = machine.settings;
+  if (dockerEndpoint !== '') return [];
   const base = { area: 'runtime', subject: 'endpoint' } as const;
   try {
     const endpoint = await detectEndpoint(runtimeEndpoint, (path) => machine.exists(path));

@@ -12,6 +12,7 @@ import {
   type ExecState,
   type InspectedContainer,
   type ListedContainer,
+  parseApiVersion,
   parseEvent,
   parseExec,
   parseId,
@@ -55,6 +56,8 @@ export interface TerminalDimensions {
 /** All throw DockerError. */
 export interface DockerClient {
   info(): Promise<DockerInfo>;
+  /** Latest version of the API that docker serves. */
+  apiVersion(): Promise<string>;
   list(filters: DockerFilters): Promise<readonly ListedContainer[]>;
   inspect(id: string, options?: { readonly withSize: boolean }): Promise<InspectedContainer>;
   /** Returns the ID. */
@@ -104,6 +107,7 @@ export function createDockerClient(engine: DockerEngine): DockerClient {
 
   return {
     info: async () => parseInfo(await get('/info', 'get info')),
+    apiVersion: async () => parseApiVersion(await get('/version', 'get version')),
     list: async (filters) =>
       parseList(
         await get('/containers/json', 'list containers', { all: true, filters: JSON.stringify(filters) }),

@@ -78,6 +78,8 @@ export function parseTime(text: string): bigint {
   return BigInt(ms) * 1_000_000n + BigInt(fraction.padEnd(9, '0'));
 }
 
+export const parseApiVersion = (response: unknown): string => textOf(fieldsOf(response)['ApiVersion']);
+
 export function parseInfo(response: unknown): DockerInfo {
   const info = fieldsOf(response);
   const options = textsOf(info['SecurityOptions']).map((text) => /^(?:name=)?([^,]+)/.exec(text)?.[1] ?? '');

@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { silentLogger } from '#api/kit/logger.ts';
 import { connectRuntime } from '#cri/client/connection.ts';
 import { TestAgent } from '../../../../testing/agent.ts';
+import { runCli } from '../../../../testing/cli.ts';
 import { startTestDockerd } from '../../../../testing/dockerd.ts';
 import { eventually } from '../../../../testing/wait.ts';
 import { runPod, startIn, statusOf } from './pod.fixture.ts';
@@ -58,6 +59,8 @@ test('an agent runs a pod on docker, restarts its container, adopts it, and dele
   expect(idOf(second)).not.toBe(idOf(first));
   expect(await agent.stop()).toBe(0);
   await agent.start();
+  const doctor = await runCli(agent, ['doctor']);
+  expect(doctor.out).toMatch(/^runtime +API version +ok +1\.\d+$/m);
   const adopted = await eventually(() => running(1), { timeoutMs: 30_000 });
   expect(idOf(adopted)).toBe(idOf(second));
   for (const { metadata } of await agent.pods())
