@@ -1,5 +1,6 @@
-/** Starts one dockerd and one `nodeagent cri-docker` per run for the tests of project `docker`, which are tests of project
- *  `node`: `inject('criEndpoint')` is the socket of the latter. Pods have the network of plugins, as those on containerd. */
+/** Starts one dockerd and one `nodeagent cri-docker` per run for the tests of project `docker`, which are tests of
+ *  project `node`: `inject('criEndpoint')` is the socket of the latter. Pods have the network of plugins, as those
+ *  on containerd. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, open, readFile, writeFile } from 'node:fs/promises';

@@ -50,6 +50,7 @@ async function createTree(
     uid: 0,
     kernelRelease: '6.1.0',
     readRuntimeInfo: () => Promise.reject(new Error('must not be called')),
+    readHardware: () => Promise.resolve({ system: '', memory: [], disks: [] }),
     readDockerFacts: () => Promise.reject(new Error('must not be called')),
     readServerInfo: () => Promise.reject(new Error('must not be called')),
     ...deps,

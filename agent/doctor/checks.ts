@@ -5,6 +5,7 @@ import { checkServer, createCertificateCheck } from './checks/cluster.ts';
 import { checkDevicePlugins, checkHugePages, checkShutdown } from './checks/devices.ts';
 import { checkDisk } from './checks/disk.ts';
 import { checkDocker } from './checks/docker.ts';
+import { checkHardware } from './checks/hardware.ts';
 import { checkCgroups, checkInotify, checkOverlay, checkSwap, createClockCheck } from './checks/kernel.ts';
 import { checkKernelDefaults, checkLimits } from './checks/limits.ts';
 import { checkMemoryNodes, checkProcessors } from './checks/resources.ts';
@@ -37,6 +38,7 @@ export const createChecks = (now: () => number): readonly Check[] => [
   checkOverlay,
   checkInotify,
   checkDisk,
+  checkHardware,
   createClockCheck(now),
   checkVolumes,
   checkFlexDrivers,

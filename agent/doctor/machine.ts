@@ -2,6 +2,7 @@
 import { access, constants, readdir, readFile, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { findProgram } from '#volumes/programs/find-program.ts';
+import type { HardwareFacts } from './hardware/lines.ts';
 
 /** Settings of the agent that the checks need. */
 export interface DoctorSettings {
@@ -86,6 +87,8 @@ export interface Machine {
   space(path: string): Promise<Space | undefined>;
   /** @throws Error when the runtime is unreachable */
   readRuntimeInfo(endpoint: string): Promise<RuntimeInfo>;
+  /** Never rejects. */
+  readHardware(): Promise<HardwareFacts>;
   /** @throws Error when docker is unreachable */
   readDockerFacts(endpoint: string): Promise<DockerFacts>;
   /** @throws Error when the server is unreachable with the client configuration at the path */
@@ -105,7 +108,14 @@ export interface Space {
 export interface MachineDeps
   extends Pick<
     Machine,
-    'settings' | 'agent' | 'uid' | 'readRuntimeInfo' | 'readDockerFacts' | 'readServerInfo' | 'kernelRelease'
+    | 'settings'
+    | 'agent'
+    | 'uid'
+    | 'readRuntimeInfo'
+    | 'readHardware'
+    | 'readDockerFacts'
+    | 'readServerInfo'
+    | 'kernelRelease'
   > {
   /** `/`, or another root. */
   readonly root: string;

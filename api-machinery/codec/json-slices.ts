@@ -8,7 +8,7 @@ import { MemberNames } from './member-names.ts';
 import { setMember } from './set-member.ts';
 
 /** Read at a time. */
-const SLICE_CHARACTERS = 64 * 1024;
+const SLICE_CHARACTERS = 32 * 1024;
 /** Maximum number of reported errors. */
 const MAX_DUPLICATES = 100;
 

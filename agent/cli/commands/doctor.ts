@@ -90,6 +90,7 @@ async function runChecks(
     kernelRelease: release(),
     readRuntimeInfo: async (endpoint) =>
       (await import('../../doctor/runtime-info.ts')).readRuntimeInfo(endpoint),
+    readHardware: async () => (await import('../../doctor/hardware/read.ts')).readHardware(),
     readDockerFacts: async (endpoint) =>
       (await import('../../doctor/docker-facts.ts')).readDockerFacts(endpoint),
     readServerInfo: async (file) => (await import('../../doctor/server-info.ts')).readServerInfo(file),

@@ -12,6 +12,7 @@ import { type Command, type CommandContext, defineCommand } from '../command.ts'
 import { UsageError } from '../errors.ts';
 import { DATA_HELP, parseDataFormat } from '../output/output-format.ts';
 import { printData } from '../output/print.ts';
+import { printable } from '../views/table.ts';
 import { SORT_KEYS, screenOf, type TopOptions, topLines } from '../views/top-view.ts';
 
 const DEFAULT_INTERVAL = '2s';
@@ -29,6 +30,7 @@ export const command: Command = defineCommand({
     namespace: { type: 'string', short: 'n', value: 'NAME', help: 'only pods of this namespace' },
     sort: { type: 'string', value: 'KEY', help: 'cpu, memory, storage or name (cpu)' },
     containers: { type: 'boolean', help: 'also show each container' },
+    hardware: { type: 'boolean', help: 'print the hardware that /proc does not report, and exit' },
     interval: { type: 'string', value: 'DURATION', help: `refresh interval (${DEFAULT_INTERVAL})` },
     once: { type: 'boolean', help: 'print once, even in a terminal' },
     output: { type: 'string', short: 'o', value: 'FORMAT', help: `${DATA_HELP}: the whole summary, once` },
@@ -42,6 +44,10 @@ export const command: Command = defineCommand({
   async run(args, context) {
     if (args.positionals.length > 0) throw new UsageError('top takes no arguments');
     const { out, api, clock, signal } = context;
+    if (args.has('hardware')) {
+      await out.write(await hardwareText());
+      return 0;
+    }
     const format = parseDataFormat(args.text('output'));
     if (format !== undefined) {
       await printData(out, format, await api.json({ path: ['stats', 'summary'], signal }));
@@ -70,6 +76,16 @@ export const command: Command = defineCommand({
     }
   },
 });
+
+async function hardwareText(): Promise<string> {
+  const [{ hardwareLines }, { readHardware }] = await Promise.all([
+    import('../../doctor/hardware/lines.ts'),
+    import('../../doctor/hardware/read.ts'),
+  ]);
+  const lines = hardwareLines(await readHardware());
+  if (lines.length === 0) return 'The machine reports no hardware.\n';
+  return lines.map(({ subject, detail }) => `${subject}: ${printable(detail)}\n`).join('');
+}
 
 /** Refreshes until the signal fires. */
 async function showLive(

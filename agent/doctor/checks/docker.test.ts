@@ -39,6 +39,7 @@ function machineWith(
     uid: 0,
     kernelRelease: '6.1.0',
     readRuntimeInfo: unused,
+    readHardware: () => Promise.resolve({ system: '', memory: [], disks: [] }),
     readDockerFacts,
     readServerInfo: unused,
   });

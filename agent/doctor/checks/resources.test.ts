@@ -48,6 +48,7 @@ async function look(
     agent: { running: false, version: '', waits: [] },
     uid: 0,
     kernelRelease: '6.1.0',
+    readHardware: () => Promise.resolve({ system: '', memory: [], disks: [] }),
     readDockerFacts: () => Promise.reject(new Error('must not be called')),
     readServerInfo: () => Promise.reject(new Error('must not be called')),
     readRuntimeInfo: () => Promise.reject(new Error('must not be called')),
