@@ -1,4 +1,4 @@
-/** A private dockerd with its own data, sockets and cgroups; in its own network namespace unless told otherwise. */
+/** A private dockerd with its own data, sockets and cgroups; in its own network namespace by default. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
