@@ -50,7 +50,9 @@ export async function forEachAbandoned(remove: (folder: string) => Promise<void>
     const pid = RECORD.exec(name)?.[2];
     if (pid === undefined || (await identityOf(Number(pid))) === name) continue;
     const path = join(registry(), name);
-    const folders = (await readFile(path, 'utf8')).split('\n').filter((line) => OWNABLE.test(line));
+    // A concurrent run may have removed everything meanwhile.
+    const recorded = await readFile(path, 'utf8').catch(() => '');
+    const folders = recorded.split('\n').filter((line) => OWNABLE.test(line));
     const before = errors.length;
     for (const folder of folders) {
       if ((await lstat(folder).catch(() => undefined)) === undefined) continue;

@@ -39,5 +39,8 @@ export async function setUpDocker(
   stack.defer(async () => void (await agent.stop()));
   await agent.start();
   const floor = createDockerFloor(dockerd.client, outDir);
-  return createBench({ agent, floor, started, say }, outDir);
+  const bench = createBench({ agent, floor, started, say }, outDir);
+  // Pods outlive the agent, and their cgroups are below its own.
+  stack.defer(() => bench.clear());
+  return bench;
 }
