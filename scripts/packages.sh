@@ -61,6 +61,8 @@ need_test() {
   need xfsprogs 'file systems of volumes' has mkfs.xfs
   need btrfs-progs 'file systems of volumes' has mkfs.btrfs
   need fdisk 'partitions of volumes' has sfdisk
+  need zsh 'completes the commands of nodeagent' has zsh
+  need fish 'completes the commands of nodeagent' has fish
   need prometheus 'evaluates the dashboards and alerts of examples/monitoring' has prometheus
 }
 
