@@ -309,7 +309,7 @@ describe('config and version', () => {
     const { code, out } = await run(['--help']);
     expect(code).toBe(0);
     expect(out).toMatch(/^ {2}exec +run a command in a container$/m);
-    expect(out.split('\n').length).toBeLessThan(50);
+    expect(out.split('\n').length).toBeLessThan(55);
     expect((await run(['run', '--help'])).out).toMatch(/--max-pods/);
   });
 });
