@@ -116,7 +116,8 @@ describe.concurrent('manifests', () => {
         restartPolicy: 'Never',
         volumes: [{ name: 'd', persistentVolumeClaim: { claimName: 'claim' } }],
         containers: [
-          sh('c', 'echo $CM $S $(cat /d/on-disk)', {
+          // The runtime may lose the output of a program that exits at once on a busy machine.
+          sh('c', 'echo $CM $S $(cat /d/on-disk); sleep 1', {
             volumeMounts: [{ name: 'd', mountPath: '/d' }],
             env: [
               { name: 'CM', valueFrom: { configMapKeyRef: { name: 'both', key: 'k' } } },
