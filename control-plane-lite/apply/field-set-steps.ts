@@ -19,6 +19,14 @@ interface StepBudget {
   left: number;
 }
 
+/** Counts one member. Returns true if the step has to end before it. */
+function takeMember(budget: StepBudget): boolean {
+  budget.left -= 1;
+  if (budget.left >= 0) return false;
+  budget.left = STEP_MEMBERS;
+  return true;
+}
+
 export function* intersectionSteps(a: FieldSet, b: FieldSet): Steps<FieldSet> {
   if (a === b) return a;
   return (yield* intersectNodesSteps(a, b, { left: STEP_MEMBERS })) ?? EMPTY_SET;
@@ -27,11 +35,7 @@ export function* intersectionSteps(a: FieldSet, b: FieldSet): Steps<FieldSet> {
 function* intersectNodesSteps(a: FieldSet, b: FieldSet, budget: StepBudget): Steps<FieldSet | undefined> {
   const result = new Remaining();
   for (const element in a) {
-    budget.left -= 1;
-    if (budget.left < 0) {
-      yield;
-      budget.left = STEP_MEMBERS;
-    }
+    if (takeMember(budget)) yield;
     const mine = a[element] ?? LEAF;
     const theirs = b[element];
     if (theirs === undefined) continue;
@@ -52,11 +56,7 @@ export function* differenceSteps(a: FieldSet, b: FieldSet): Steps<FieldSet> {
 function* subtractNodesSteps(a: FieldSet, b: FieldSet, budget: StepBudget): Steps<FieldSet | undefined> {
   const result = new Remaining();
   for (const element in a) {
-    budget.left -= 1;
-    if (budget.left < 0) {
-      yield;
-      budget.left = STEP_MEMBERS;
-    }
+    if (takeMember(budget)) yield;
     const mine = a[element] ?? LEAF;
     const theirs = b[element];
     if (theirs === undefined) result.keep(element, mine);

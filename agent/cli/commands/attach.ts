@@ -1,6 +1,7 @@
 /** `nodeagent attach` */
 import type { Pod } from '#api/gen/core-v1.ts';
 import type { RemoteCommandResult } from '#cri/streaming/session.ts';
+import { CONTAINER_OPTION, NAMESPACE_OPTION } from '../args/pod-options.ts';
 import { fetchPods } from '../client/responses.ts';
 import { type Command, type CommandContext, defineCommand } from '../command.ts';
 import { chooseStreams, fetchSessionUrl, runSession, type SessionStreams } from '../containers/session.ts';
@@ -22,13 +23,8 @@ export const command: Command = defineCommand({
       short: 't',
       help: 'use the terminal of the container (requires tty: true in its spec)',
     },
-    container: {
-      type: 'string',
-      short: 'c',
-      value: 'NAME',
-      help: 'container name (the first container by default)',
-    },
-    namespace: { type: 'string', short: 'n', value: 'NAME', help: 'namespace of the pod (default)' },
+    container: CONTAINER_OPTION,
+    namespace: NAMESPACE_OPTION,
   },
   examples: [
     ['attach web', 'follow its output'],

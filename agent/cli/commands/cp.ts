@@ -3,6 +3,7 @@ import { lstat } from 'node:fs/promises';
 import { basename, dirname, resolve } from 'node:path';
 import { PassThrough } from 'node:stream';
 import type { Pod } from '#api/gen/core-v1.ts';
+import { CONTAINER_OPTION, NAMESPACE_OPTION } from '../args/pod-options.ts';
 import { fetchPods } from '../client/responses.ts';
 import { type Command, type CommandContext, defineCommand } from '../command.ts';
 import { type CopyPlace, parsePlace, splitPath } from '../containers/copy-paths.ts';
@@ -20,13 +21,8 @@ export const command: Command = defineCommand({
     '  devices are not copied.',
   usage: ['[options] POD:PATH LOCAL', '[options] LOCAL POD:PATH'],
   options: {
-    container: {
-      type: 'string',
-      short: 'c',
-      value: 'NAME',
-      help: 'container name (the first container by default)',
-    },
-    namespace: { type: 'string', short: 'n', value: 'NAME', help: 'namespace of the pod (default)' },
+    container: CONTAINER_OPTION,
+    namespace: NAMESPACE_OPTION,
   },
   examples: [
     ['cp web:/etc/nginx ./nginx', 'a directory from a container'],

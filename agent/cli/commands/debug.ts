@@ -1,6 +1,7 @@
 /** `nodeagent debug` */
 import type { EphemeralContainer, Pod } from '#api/gen/core-v1.ts';
 import type { Arguments } from '../args/arguments.ts';
+import { NAMESPACE_OPTION } from '../args/pod-options.ts';
 import { ApiError } from '../client/api-client.ts';
 import { fetchPods } from '../client/responses.ts';
 import { type Command, type CommandContext, defineCommand } from '../command.ts';
@@ -16,7 +17,7 @@ const options = {
   tty: { type: 'boolean', short: 't', help: 'allocate a terminal' },
   target: { type: 'string', value: 'NAME', help: 'share the process namespace of this container' },
   name: { type: 'string', value: 'NAME', help: 'name of the new container (debugger-1, debugger-2…)' },
-  namespace: { type: 'string', short: 'n', value: 'NAME', help: 'namespace of the pod (default)' },
+  namespace: NAMESPACE_OPTION,
 } as const;
 
 export const command: Command = defineCommand({

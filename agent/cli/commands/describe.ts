@@ -1,6 +1,7 @@
 /** `nodeagent describe` */
 
 import { parseKind } from '../args/kinds.ts';
+import { NAMESPACE_OPTION } from '../args/pod-options.ts';
 import { fetchEvents, fetchPods } from '../client/responses.ts';
 import { type Command, defineCommand } from '../command.ts';
 import { UsageError } from '../errors.ts';
@@ -12,7 +13,7 @@ export const command: Command = defineCommand({
   summary: 'Shows details of a pod: containers, states, mounts, conditions, volumes, events.',
   usage: ['[pod] NAME [options]'],
   options: {
-    namespace: { type: 'string', short: 'n', value: 'NAME', help: 'namespace of the pod (default)' },
+    namespace: NAMESPACE_OPTION,
   },
   examples: [['describe pod web', 'find out why a pod does not run']],
   async run(args, { api, out, clock }) {

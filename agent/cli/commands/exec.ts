@@ -3,6 +3,7 @@
 import type { Pod } from '#api/gen/core-v1.ts';
 import { asError, hasCode } from '#api/kit/errno.ts';
 import type { Arguments } from '../args/arguments.ts';
+import { CONTAINER_OPTION, NAMESPACE_OPTION } from '../args/pod-options.ts';
 import { fetchPods } from '../client/responses.ts';
 import { type Command, type CommandContext, defineCommand } from '../command.ts';
 import { chooseStreams, fetchSessionUrl, runSession, type SessionStreams } from '../containers/session.ts';
@@ -15,12 +16,7 @@ import { decideExecFailure } from './exec-failure.ts';
 const options = {
   stdin: { type: 'boolean', short: 'i', help: 'pass standard input to the container' },
   tty: { type: 'boolean', short: 't', help: 'allocate a terminal' },
-  container: {
-    type: 'string',
-    short: 'c',
-    value: 'NAME',
-    help: 'container name (the first container by default)',
-  },
+  container: CONTAINER_OPTION,
   user: {
     type: 'string',
     short: 'u',
@@ -45,7 +41,7 @@ const options = {
     short: 'd',
     help: 'run in the background, without output; needs a shell in the image',
   },
-  namespace: { type: 'string', short: 'n', value: 'NAME', help: 'namespace of the pod (default)' },
+  namespace: NAMESPACE_OPTION,
 } as const;
 
 export const command: Command = defineCommand({

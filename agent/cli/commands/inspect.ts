@@ -1,4 +1,5 @@
 /** `nodeagent inspect` */
+import { NAMESPACE_OPTION } from '../args/pod-options.ts';
 import { fetchPods } from '../client/responses.ts';
 import { type Command, defineCommand } from '../command.ts';
 import { UsageError } from '../errors.ts';
@@ -11,7 +12,7 @@ export const command: Command = defineCommand({
   summary: 'Shows a pod together with its sandboxes and containers as the runtime reports them.',
   usage: ['POD [options]'],
   options: {
-    namespace: { type: 'string', short: 'n', value: 'NAME', help: 'namespace of the pod (default)' },
+    namespace: NAMESPACE_OPTION,
     output: { type: 'string', short: 'o', value: 'FORMAT', help: `${DATA_HELP} (json)` },
   },
   examples: [

@@ -2,6 +2,7 @@
 import type { Pod } from '#api/gen/core-v1.ts';
 import { type Arguments, parseCount } from '../args/arguments.ts';
 import { parseSeconds } from '../args/duration.ts';
+import { CONTAINER_OPTION, NAMESPACE_OPTION } from '../args/pod-options.ts';
 import type { ApiRequest, LocalApi } from '../client/api-client.ts';
 import { readLines } from '../client/json-lines.ts';
 import { fetchPods } from '../client/responses.ts';
@@ -16,12 +17,7 @@ const DEFAULT_FOLLOWED = 20;
 const options = {
   follow: { type: 'boolean', short: 'f', help: 'follow the log' },
   previous: { type: 'boolean', short: 'p', help: 'print the log of the previous instance of the container' },
-  container: {
-    type: 'string',
-    short: 'c',
-    value: 'NAME',
-    help: 'container name (the first container by default)',
-  },
+  container: CONTAINER_OPTION,
   'all-containers': {
     type: 'boolean',
     help: 'print the logs of all containers, each line with a container prefix',
@@ -46,7 +42,7 @@ const options = {
   },
   timestamps: { type: 'boolean', help: 'prefix each line with its time' },
   'limit-bytes': { type: 'string', value: 'N', help: 'at most N bytes' },
-  namespace: { type: 'string', short: 'n', value: 'NAME', help: 'namespace of the pod (default)' },
+  namespace: NAMESPACE_OPTION,
 } as const;
 
 type LogArguments = Arguments<keyof typeof options>;

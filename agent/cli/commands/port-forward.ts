@@ -4,6 +4,7 @@ import { createServer, isIP, type Server, type Socket } from 'node:net';
 import type { Pod } from '#api/gen/core-v1.ts';
 import { asError } from '#api/kit/errno.ts';
 import { forwardConnection } from '#cri/streaming/port-forward.ts';
+import { NAMESPACE_OPTION } from '../args/pod-options.ts';
 import { type PortPair, parsePortPair } from '../args/port-pairs.ts';
 import { fetchPods } from '../client/responses.ts';
 import { type Command, type CommandContext, defineCommand } from '../command.ts';
@@ -24,7 +25,7 @@ export const command: Command = defineCommand({
       value: 'ADDRESS',
       help: `local IP addresses or localhost, separated by commas (${DEFAULT_ADDRESS}); anyone who reaches them reaches the pod`,
     },
-    namespace: { type: 'string', short: 'n', value: 'NAME', help: 'namespace of the pod (default)' },
+    namespace: NAMESPACE_OPTION,
   },
   examples: [
     ['port-forward web 8080:80', 'forward 127.0.0.1:8080 to port 80 of the pod'],

@@ -55,33 +55,31 @@ function sizeBefore(current: number, { ups, downs }: History, sinceMs: number): 
   return current - changedSince(ups, sinceMs) + changedSince(downs, sinceMs);
 }
 
-/** Largest size that the rules allow now. */
-export function upperLimit(
+/** Returns the size that each policy allows now. @param apply its change to the size at the start of its period */
+const sizesOf = (
   current: number,
   history: History,
-  { select, policies }: Rules,
+  { policies }: Rules,
   nowMs: number,
-): number {
-  if (select === 'Disabled') return current;
-  const sizes = policies.map(({ type, value, periodSeconds }) => {
-    const before = sizeBefore(current, history, nowMs - periodSeconds * 1000);
-    // Rounded up: a small target could never grow otherwise.
-    return type === 'Pods' ? before + value : Math.ceil(before * (1 + value / 100));
-  });
-  return Math.max(current, select === 'Min' ? Math.min(...sizes) : Math.max(...sizes));
+  apply: (before: number, policy: Rules['policies'][number]) => number,
+): readonly number[] =>
+  policies.map((policy) => apply(sizeBefore(current, history, nowMs - policy.periodSeconds * 1000), policy));
+
+/** Largest size that the rules allow now. */
+export function upperLimit(current: number, history: History, rules: Rules, nowMs: number): number {
+  if (rules.select === 'Disabled') return current;
+  // Rounded up: a small target could never grow otherwise.
+  const sizes = sizesOf(current, history, rules, nowMs, (before, { type, value }) =>
+    type === 'Pods' ? before + value : Math.ceil(before * (1 + value / 100)),
+  );
+  return Math.max(current, rules.select === 'Min' ? Math.min(...sizes) : Math.max(...sizes));
 }
 
 /** Smallest size that the rules allow now. */
-export function lowerLimit(
-  current: number,
-  history: History,
-  { select, policies }: Rules,
-  nowMs: number,
-): number {
-  if (select === 'Disabled') return current;
-  const sizes = policies.map(({ type, value, periodSeconds }) => {
-    const before = sizeBefore(current, history, nowMs - periodSeconds * 1000);
-    return type === 'Pods' ? before - value : Math.trunc(before * (1 - value / 100));
-  });
-  return Math.min(current, select === 'Min' ? Math.max(...sizes) : Math.min(...sizes));
+export function lowerLimit(current: number, history: History, rules: Rules, nowMs: number): number {
+  if (rules.select === 'Disabled') return current;
+  const sizes = sizesOf(current, history, rules, nowMs, (before, { type, value }) =>
+    type === 'Pods' ? before - value : Math.trunc(before * (1 - value / 100)),
+  );
+  return Math.min(current, rules.select === 'Min' ? Math.max(...sizes) : Math.min(...sizes));
 }
